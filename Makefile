@@ -13,9 +13,11 @@ BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
 PIP := -m pip --disable-pip-version-check install --quiet
 WORKERS ?= 2
-# `make test` does without PyTorch, an install of several hundred megabytes. An index that has builds for GPUs as well
-# gives those, unless the index of the CPU builds is named too: make test-torch PIP_EXTRA_INDEX_URL=...
+# `make test` does without PyTorch and what is tried with it: 1.4 GB more to install (CONTRIBUTING.md). An index that has
+# builds for GPUs as well gives those, unless the index of the CPU builds is named too: make test-torch PIP_EXTRA_INDEX_URL=...
 PYTORCH ?= torch==2.13.0
+TRAINERS ?= lightning==2.6.6 skorch==1.4.0 transformers==5.23.0 accelerate==1.15.0
+BOOSTERS ?= xgboost-cpu==3.2.0 catboost==1.2.10
 SUITE := pytest -n $(WORKERS) --durations=20 --doctest-modules src/auclid papers/src tests papers/tests
 
 .DEFAULT_GOAL := help
@@ -35,9 +37,9 @@ test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCL
 	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
 	$(PY) -m pytest -n $(WORKERS) --durations=20 -m long tests papers/tests
 
-test-torch: $(TORCH)/.ready  ## the tests, docstrings and pages that need PyTorch, in an environment of its own
-	$(TORCH)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --durations=10 --doctest-modules -k "torch or deep" \
-		src/auclid/torch tests/test_torch*.py tests/test_docs.py
+test-torch: $(TORCH)/.ready  ## what needs PyTorch, its trainers or other boosters, in an environment of its own
+	$(TORCH)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --durations=10 --doctest-modules -k "torch or deep or objectives" \
+		src/auclid/torch tests/test_torch*.py tests/test_objectives.py tests/test_docs.py
 
 test-newest:  ## lint and test with the newest of everything, in an environment of its own
 	$(new-enough)
@@ -110,7 +112,7 @@ DEPENDENCIES := pyproject.toml papers/pyproject.toml $(wildcard constraints/*.tx
 $(TORCH)/.ready: $(DEPENDENCIES)
 	$(new-enough)
 	$(PYTHON) -m venv --clear $(TORCH)
-	@pins=$$($(PYTHON) tools/pins.py tested) && $(call with-pins,$$pins) $(TORCH)/$(SCRIPTS)/python $(PIP) -e '.[dev,torch]' $(PYTORCH)
+	@pins=$$($(PYTHON) tools/pins.py tested) && $(call with-pins,$$pins) $(TORCH)/$(SCRIPTS)/python $(PIP) -e '.[dev,torch]' $(PYTORCH) $(TRAINERS) $(BOOSTERS)
 	@touch $@
 
 $(VENV)/.ready-run: $(DEPENDENCIES)

@@ -2,7 +2,7 @@
 
 Kernels run as plain Python, and the hot loop of a fit is the kernel that most of its time is spent in. Counted are all
 calls of functions of the package between the user's `fit(X, y)` and that kernel: wrappers, lambdas and generators too.
-Only comprehensions, which are no calls from Python 3.12 on, do not count.
+Comprehensions, which are no calls from Python 3.12 on, and the call of the kernel itself do not count.
 """
 
 import ast
@@ -22,6 +22,9 @@ import numpy as np
 import auclid
 
 SOURCE = Path(auclid.__file__).parent
+DISPATCHER = str(SOURCE / "_generic.py")
+"""Calls a kernel, as Numba would where it compiles."""
+
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
@@ -45,7 +48,8 @@ def way(frame):
         code = frame.f_code
         if (code.co_filename, code.co_name) in KERNELS:
             return None
-        if code.co_filename.startswith(str(SOURCE)) and code.co_name not in COMPREHENSIONS:
+        own = code.co_filename.startswith(str(SOURCE)) and code.co_filename != DISPATCHER
+        if own and code.co_name not in COMPREHENSIONS:
             names.append(code.co_name)
     return tuple(reversed(names))
 

@@ -28,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from tables import HALVES, capped, main_part, names, positive, require_data
 
 from auclid import LeastSquaresAUCCV, Scorecard
+from auclid.baselines import SmallLightGBM
 from auclid.metrics import compare_auc, roc_auc
 
 WIDE = 200
@@ -72,6 +73,7 @@ def rivals(seed, with_ebm):
     yield "logistic", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     for trees in (50, 200):
         yield f"lgb{trees}", LGBMClassifier(n_estimators=trees, n_jobs=1, verbose=-1, random_state=seed)
+    yield "small", SmallLightGBM(random_state=seed)
     if with_ebm:
         from interpret.glassbox import ExplainableBoostingClassifier
 
@@ -137,7 +139,8 @@ def over_the_line(parts, seed, most):
 def fill(tables, seeds, cap, cache, with_ebm):
     """Compute what the cache lacks of rivals: first all but the slowest."""
     order = sorted(tables, key=lambda name: np.prod(main_part(name)[0].shape))
-    stages = [["logistic", "lgb50", "lgb200", "ebm0"], ["ebm"]] if with_ebm else [["logistic", "lgb50", "lgb200"]]
+    quick = ["logistic", "lgb50", "lgb200", "small"]
+    stages = [[*quick, "ebm0"], ["ebm"]] if with_ebm else [quick]
     for stage, seed, name in product(stages, seeds, order):
         parts = None
         for key, model in rivals(seed, with_ebm):
@@ -191,6 +194,7 @@ def summary(runs, with_ebm):
         against("scorecard less EBM", runs, "scorecard", "ebm", -0.003)
     for trees in (50, 200):
         against(f"scorecard less LightGBM's {trees} trees", runs, "scorecard", f"lgb{trees}", 0.0)
+    against("scorecard less LightGBM's small trees, stopped early", runs, "scorecard", "small", 0.0)
     worse = [f"{run['name']}, split {run['seed']}" for run in runs if run["worse"]]
     print(f"significantly worse than its additive part in {len(worse)} of {len(runs)} splits: {'; '.join(worse)}")
     lost, few = (

@@ -82,6 +82,11 @@ def _(loss: SmoothHinge, m: float) -> float:
 @slope.implement(SmoothHinge)
 def _(loss: SmoothHinge, m: float) -> float:
     return min(0.0, max(-1.0, m - 1.0))
+
+
+@hinges.implement(SmoothHinge)
+def _(loss: SmoothHinge) -> tuple[tuple[float, float], ...]:
+    return ((0.5, 1.0), (-0.5, 0.0))
 ''',
     )
     copy.after("src/auclid/io/_names.py", STRUCTS, '    Entry("SmoothHinge", "auclid.losses.SmoothHinge"),\n')
@@ -421,6 +426,7 @@ folder = Path(tempfile.mkdtemp())
 
 models = [
     auclid.ASAM(loss="smooth_hinge", n_epochs=2, random_state=0),
+    auclid.RankSVM(loss="smooth_hinge", alpha=0.1),
     auclid.Kernelized(auclid.RandomSigns(20, random_state=0), auclid.LeastSquaresAUC()),
     auclid.make("Centroids"),
 ]

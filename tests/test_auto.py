@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import auclid
 from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, _sizes, baselines
-from auclid.auto import _preparation, _search
+from auclid.auto import _search
 from auclid.auto._blend import blend_weights, choose_blend
 from auclid.auto._candidates import CURVED, LINEAR_MODEL, TableShape, candidates, suited
 from auclid.auto._cost import TimeBudget
@@ -284,7 +284,7 @@ def test_boosting_learns_from_no_later_rows_of_very_many(monkeypatch):
     time = np.random.default_rng(0).permutation(600)
     monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
     monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
-    monkeypatch.setattr(_preparation, "MAX_SORTED_ROWS", 0)
+    monkeypatch.setattr(_sizes, "MAX_SORTED_ROWS", 0)
     task = search_of(X, y, plan(["boosting"]), time=time).task
     for _, test in task.folds:
         assert time[task.all_rows.without(test)].max() < time[task.all_rows.compared[test]].min()
@@ -1098,7 +1098,7 @@ def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkey
     groups = np.arange(600) // 3 if grouped else None
     monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
     monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
-    monkeypatch.setattr(_preparation, "MAX_SORTED_ROWS", 0)
+    monkeypatch.setattr(_sizes, "MAX_SORTED_ROWS", 0)
     search = search_of(X, y, plan(["boosting"]), groups)
     candidate, task = search.candidates[0], search.task
     assert candidate.stages == (25, 50) and candidate.recipe.n_trees == 50

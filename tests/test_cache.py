@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import auclid
-from auclid._generic import _CacheFiles, cache_folder, source_files, source_hash
+from auclid._compilation import _CacheFiles, cache_folder, source_files, source_hash
 
 pytestmark = pytest.mark.jit
 
@@ -32,9 +32,10 @@ FIT = """
         models = [LeastSquaresAUC(l1=0.01).fit(X, y)]
         if {spam}:
             models.append(SPAM(random_state=0).fit(X, y))
-    from numba.core.dispatcher import Dispatcher
+    from auclid._generic import Kernel
     modules = [vars(m) for name, m in list(sys.modules.items()) if name.startswith("auclid")]
-    kernels = {id(v): v for names in modules for v in names.values() if isinstance(v, Dispatcher)}.values()
+    named = {id(v): v for names in modules for v in names.values() if isinstance(v, Kernel)}.values()
+    kernels = [kernel.compiled for kernel in named]
     said = dict(
         coef=[m.coef_.tolist() for m in models],
         hits=sum(sum(k.stats.cache_hits.values()) for k in kernels),
@@ -116,7 +117,7 @@ def test_without_a_writable_folder_all_works_with_one_warning(run, tmp_path):
 def test_a_folder_that_is_lost_later_costs_one_warning(run):
     lose = """
         import auclid, shutil
-        from auclid._generic import cache_folder
+        from auclid._compilation import cache_folder
         shutil.rmtree(cache_folder())
         cache_folder().touch()
     """
@@ -137,7 +138,7 @@ def probe(loss, m):
 USE_PROBE = """
     from auclid.probe import probe
     from auclid.losses import Square
-    said = [probe(Square(), 0.0), sum(probe.stats.cache_hits.values())]
+    said = [probe(Square(), 0.0), sum(probe.compiled.stats.cache_hits.values())]
 """
 
 
@@ -226,7 +227,8 @@ OWN = """
     from typing import NamedTuple
     import numpy as np
     from auclid import SPAM
-    from auclid._generic import cache_folder, kernel
+    from auclid._compilation import cache_folder
+    from auclid._generic import kernel
     from auclid.penalties import ElasticNet, prox
 
     class Mine(NamedTuple):
@@ -260,6 +262,34 @@ OWN = """
 def test_structs_and_kernels_of_users_work_and_are_not_written_to_disk(run):
     said = run(OWN)
     assert said["equal"] and said["mine"] == [] and said["ours"]
+
+
+WITHOUT_NUMBA = """
+    import sys
+    sys.modules["numba"] = sys.modules["llvmlite"] = None  # as if they were not installed
+    import numpy as np
+    import auclid
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    a, b, groups = rng.normal(size=2000) + y, rng.normal(size=2000) + 0.5 * y, np.arange(2000) // 4
+    metrics = auclid.metrics
+    said = dict(
+        auc=metrics.auc_interval(y, a).auc - metrics.roc_auc(y, a),
+        pvalue=metrics.compare_auc(y, a, b).pvalue,
+        precision=metrics.average_precision_interval(y, a, groups=groups).low,
+        threshold=metrics.choose_threshold(y, a, alerts=100, random_state=0).threshold,
+    )
+    try:
+        auclid.SPAM().fit(a[:, None], y)
+    except ImportError as error:
+        said["error"] = str(error)
+"""
+
+
+def test_small_metrics_do_without_numba_and_a_fit_says_what_to_install(run):
+    said = run(WITHOUT_NUMBA)
+    assert said["auc"] == 0.0 and said["pvalue"] < 1e-6 and 0.5 < said["precision"] < 1.0 and said["threshold"] > 1.0
+    assert "numba is not installed: pip install numba" in said["error"]
 
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="this is such a run")

@@ -77,7 +77,7 @@ def test_compare_without_data_takes_the_embedded_table(run):
     for word in (
         "mammography",
         "SPAM-L2",
-        "B-LS-SVM",
+        "LeastSquaresAUC",
         "LogisticRegression",
         "RidgeClassifier",
         "95 % interval",
@@ -163,7 +163,7 @@ def test_without_lightgbm_another_booster_stands_in_by_its_own_name(monkeypatch)
 
 def test_compare_takes_the_front_door_too():
     chosen, _ = job.candidates(np.zeros((4, 2)), ["auto", "spam"], [], 7)
-    assert [(name, ours) for ours, name, _ in chosen] == [("AUCClassifier", True), ("SPAM-L2", True)]
+    assert [(name, ours) for ours, name, _ in chosen] == [("AUCClassifier", True), ("SPAM", True)]  # as asked
     assert chosen[0][2].random_state == 7
 
 
@@ -239,7 +239,7 @@ def test_compare_for_the_top_ranks_tests_and_draws_the_region():
             gap = compare_auc(result.is_pos, model.scores, best.scores, max_fpr=0.1)
             assert (model.gap.difference, model.gap.pvalue) == (gap.difference, gap.pvalue)
     assert "partial AUC up to a false-positive rate of 0.1" in result.answers[-1].text
-    assert any("B-LS-SVM learns the whole list" in note for note in result.notes)
+    assert any("LeastSquaresAUC learns the whole list" in note for note in result.notes)
     page = report(result)
     assert 'class="region"' in page and "left of a false positive rate of 0.1" in page
     assert "Does optimising partial AUC up to a false-positive rate of 0.1 pay on this table?" in page
@@ -271,6 +271,15 @@ def test_the_next_line_keeps_the_region(table):
         told = table("compare", "plain.csv", *options, method).stdout.splitlines()
         (line,) = [line for line in told if line.startswith("What next? ")]
         assert "auclid fit plain.csv" in line and ("--max-fpr 0.2" in line) is kept
+
+
+def test_the_next_line_keeps_the_settings(table):
+    words = "--target", "y", "--against", "ridge", "--set", "RankSVM:alpha=0.5", "--methods", "RankSVM"
+    told = table("compare", "plain.csv", *words, "--set", "max_iter=90").stdout
+    assert "--method RankSVM --set alpha=0.5 --set max_iter=90 --model model.auclid" in " ".join(told.split())
+    assert "--set must name a method that is compared (RankSVM); got 'SPAM'" in said(
+        table("compare", "plain.csv", *words, "--set", "SPAM:alpha=1")
+    )
 
 
 def test_fit_for_the_top(table):
@@ -420,6 +429,11 @@ def test_lists(run):
     assert "mammography" in datasets and "a9a" in datasets
     assert auclid.__version__ in run("--version").stdout
     assert "compare" in run("--help").stdout
+
+
+def test_the_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "auclid", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"auclid {auclid.__version__}\n"
 
 
 BAD = {

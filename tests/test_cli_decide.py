@@ -265,7 +265,7 @@ def test_what_cannot_learn_on_says_so(files):
     assert run("update", "model.auclid", "new.csv").exit_code == 2
 
 
-def test_an_updated_card_of_the_logistic_loss_keeps_its_share_of_alerts(tmp_path):
+def test_an_updated_card_of_the_logistic_loss_keeps_the_unit_of_its_scores(tmp_path):
     rng, n = np.random.default_rng(1), 1200
     frame = pd.DataFrame({"age": rng.integers(18, 80, n), "loans": rng.poisson(2, n)})
     frame["income"] = rng.lognormal(8, 1.2, n)
@@ -279,9 +279,14 @@ def test_an_updated_card_of_the_logistic_loss_keeps_its_share_of_alerts(tmp_path
     assert run(*fit).exit_code == 0
     assert load(model).loss_ == "logistic"
     assert run("predict", model, new, "--alerts", 40, "--keep", "--output", out).exit_code == 0
+    before, rows = load(model), frame.drop(columns="y")
     said = run("update", model, new, "--target", "y")
-    assert said.exit_code == 0 and load(model).loss_ == "square"
-    assert load(model).predict(frame[800:].drop(columns="y")).sum() == 40
+    after = load(model)
+    assert said.exit_code == 0 and after.loss_ == "square"
+    assert after.threshold_ == before.threshold_
+    assert 34 <= after.predict(rows[800:]).sum() <= 46
+    expected = before.partial_fit(rows[800:], frame.y[800:])
+    np.testing.assert_allclose(after.decision_function(rows), expected.decision_function(rows), rtol=1e-9)
     for rows in (old, new):
         found = run("monitor", model, rows, "--output", tmp_path / "monitor.html")
         assert found.exit_code == 0, found.output

@@ -1,6 +1,7 @@
 """`auclid points` and `auclid edit`: a scorecard handed over and edited from the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,7 @@ BAD = {
     "another model": (["points", "line.auclid"], "MODEL must hold a Scorecard"),
     "no number": (["points", "card.auclid", "--scale", "big"], "--scale must be a number"),
     "no bins": (["points", "card.auclid", "--max-bins", "0"], "at least 1"),
+    "no lines": (["points", "card.auclid", "--max-lines", "1"], "'max_lines' of Scorecard.points must be an int of"),
     "a strange direction": (["points", "card.auclid", "--higher", "up"], "'riskier' or 'safer'"),
     "over the model": (["points", "card.auclid", "--output", "card.auclid"], "--output must"),
     "over the edits": (["edit", "card.auclid", "edits.json", "--output", "edits.json"], "--output must"),
@@ -117,6 +119,15 @@ def test_fit_makes_the_points_that_it_is_told_and_keeps_how(card):
     assert "The 'higher' of Scorecard.points must be 'riskier' or 'safer'" in run(*words, "--higher", "up", code=2)
     refused = run("fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "RankSVM", "--base", 1, code=2)
     assert "--base must be used with --method Scorecard; RankSVM has no points." in refused
+
+
+def test_fit_says_where_points_lose_much(card):
+    words = ["fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "Scorecard", "--model", "few.auclid"]
+    said = run(*words, "--max-lines", 3)
+    assert re.search(r"the \d lines of points lose 0\.\d+ of the AUC on these rows.* give --max-lines \d", said), said
+    assert len(Path("few.points.csv").read_text().splitlines()) <= 4
+    assert "lines of points lose" not in run(*words)
+    assert "'max_lines' of Scorecard.points must be an int of at least 2" in run(*words, "--max-lines", 0, code=2)
 
 
 def test_points_as_a_workbook(card):

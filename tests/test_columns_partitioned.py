@@ -11,8 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import auclid
-from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, Scorecard
-from auclid.data import sizes
+from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
 from auclid.data.readers import reader
 from auclid.metrics import roc_auc
 from auclid.stats.level_counts import count_levels
@@ -194,7 +193,7 @@ def test_an_identifier_in_no_order_is_pointed_out_unless_there_is_no_room(monkey
 
     with pytest.warns(UserWarning, match="'x0', 'x1' have a different value in every row"):
         assert Columns().fit(rows()).identifiers_ == ["x0", "x1"]
-    monkeypatch.setattr(sizes, "DEFAULT_MEMORY", 1000)
+    monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 1000)
     assert fitted(Columns(), rows()).identifiers_ == ["x1"]
 
 

@@ -18,8 +18,8 @@ from sklearn.metrics import roc_auc_score
 import auclid
 from auclid import (
     PNUAUC,
+    QSGS2AUC,
     SAMULT,
-    SPAM,
     Kernelized,
     KernelRankSVM,
     LeastSquaresAUC,
@@ -29,7 +29,6 @@ from auclid import (
     _sizes,
 )
 from auclid.auto._sampling import draw_sample
-from auclid.data.dask import DaskDataset
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
 from auclid.validation import checked_groups, labelled_dataset
 
@@ -178,7 +177,7 @@ def test_bad_partitions_are_told_in_a_sentence_and_nothing_changes():
     for X_bad, y_bad, w_bad, said in [
         (cut(holed, ends), cut(y, ends), None, r"Partition 2 of X given to RankSVM .* it has NaN in column 2"),
         (cut(X, ends), cut(three, ends), None, "A third, 2, first comes in partition 2"),
-        (cut(X, ends), cut(gone, ends), None, "partition 1 has rows without one"),
+        (cut(X, ends), cut(gone, ends), None, "a missing one in partition 1"),
         (cut(X, ends), cut(y, [100]), None, "it has 2 partitions, X has 3"),
         (cut(X, ends), cut(y, [100, 210]), None, "must be cut in the same places"),
         (cut(X, ends), cut(np.ones(400), ends), None, "two classes"),
@@ -197,10 +196,11 @@ def test_bad_partitions_are_told_in_a_sentence_and_nothing_changes():
         roc_auc(cut(y, ends), cut(holed[:, 2], ends))
 
 
-@pytest.mark.parametrize("model", [SPAM(), KernelRankSVM(), Kernelized(RandomFourier(), SPAM())], ids=str)
-def test_who_cannot_says_so_and_names_who_can(model):
+@pytest.mark.parametrize(("model", "other"), [(KernelRankSVM(), "Kernelized"), (QSGS2AUC(), "SAMULT")], ids=str)
+def test_who_cannot_says_so_and_names_who_can(model, other):
     X, y, _ = table()
-    with pytest.raises(TypeError, match=r"cannot be fitted on a dask collection; LeastSquaresAUC, .* can"):
+    said = rf"must have all rows in memory and cannot take a dask collection\. Use .*{other}.*, such as X\[:n\]"
+    with pytest.raises(TypeError, match=said):
         model.fit(cut(X, [100]), cut(y, [100]))
 
 
@@ -340,7 +340,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
     """Each row's group is told by one of its columns."""
     if few:
         monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 150)
-        monkeypatch.setattr(DaskDataset, "memory", 0)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
     X, y, weight = table()
     groups, ends = np.repeat(np.arange(80), 5), [0, 50, 50, 171, 399]
     X[:, 3] = groups
@@ -361,7 +361,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
     monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 300)
-    monkeypatch.setattr(DaskDataset, "memory", 0)
+    monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
     X, y, _ = table(2000)
     if classes == 3:
         y = y + (X[:, 3] > 0.8)
@@ -398,7 +398,7 @@ def test_the_front_door_says_what_it_cannot_do_on_a_cluster():
     for rows in (X, auclid.scan(X, target=y)):
         with pytest.raises(TypeError, match=r"groups of AUCClassifier must be an array .* X is no dask collection"):
             clone(QUICK).fit(rows, y if rows is X else None, groups=cut(np.arange(400), [100]))
-    with pytest.raises(ValueError, match="partition 1 has rows without one"):
+    with pytest.raises(ValueError, match="a missing one in partition 1"):
         clone(QUICK).fit(cut(X, [100]), cut(np.where(np.arange(400) == 200, np.nan, y), [100]))
     with pytest.raises(ValueError, match="requires y to be passed"):
         clone(QUICK).fit(cut(X, [100]))

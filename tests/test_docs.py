@@ -165,12 +165,38 @@ def torch_names():
     return ast.literal_eval(names)
 
 
-def test_the_reference_has_every_public_name_once():
+def reference_entries():
+    """The names that the pages of the reference have entries for."""
     expand = runpy.run_path(str(DOCS / "hooks" / "reference.py"))["expand"]
     pages = "\n".join(expand(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "reference").glob("*.md")))
-    entries = re.findall(r"^(?:#+ )?::: (\S+)$", pages, flags=re.M)
+    return re.findall(r"^(?:#+ )?::: (\S+)$", pages, flags=re.M)
+
+
+def test_the_reference_has_every_public_name_once():
+    entries = reference_entries()
     assert len(entries) == len(set(entries))
     assert set(public_names()) - set(entries) == set()
+
+
+def imported_names(code):
+    """The names of auclid that a piece of code imports from its modules."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    own = [node for node in nodes if (node.module or "").partition(".")[0] == "auclid"]
+    return {f"{node.module}.{alias.name}" for node in own for alias in node.names}
+
+
+def test_every_name_that_a_page_or_an_example_imports_is_in_the_reference():
+    codes = [text for path in PAGES for kind, text, _ in blocks(path) if kind == "python"]
+    codes += [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    used = set().union(*map(imported_names, codes))
+    modules = {f"auclid.{name}" for name in (*auclid.PUBLIC_MODULES, "torch")} | {"auclid.torch.metrics"}
+    assert {"auclid.losses.slope", "auclid.metrics.roc_auc"} <= used
+    assert used - modules - set(reference_entries()) == set()
+
+
+def test_signatures_of_the_reference_show_no_types():
+    """The parameters have words of their own for their types; annotations name internal classes."""
+    assert "show_signature_annotations: false" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 def test_every_page_is_in_the_navigation():

@@ -1,5 +1,6 @@
 """`auclid.export`: code in other languages gives the scores of `decision_function`."""
 
+import copy
 import json
 import sqlite3
 import subprocess
@@ -34,6 +35,7 @@ from auclid import (
 )
 from auclid.exporters._scorecards import step_boundary
 from auclid.stats.odds import LOG_ODDS_STEP
+from reference_pmml import ScorecardDocument
 
 N_TRAIN, N_TEST = 3_000, 10_000
 NUMBERS = ["income", "age", "debt", "flag"]
@@ -63,6 +65,9 @@ def make_labels(table: pd.DataFrame, seed: int) -> np.ndarray:
     z = 0.4 * (np.nan_to_num(np.log(table["income"]), nan=7.0) - 8.0) - 0.03 * table["age"]
     z += 0.8 * (table["city"] == "Bern") + 0.2 * np.nan_to_num(table["debt"]) * (table["age"] > 50)
     z += 0.5 * np.sin(2 * np.pi * table["seen"].dt.hour / 24) + 0.5 * (table["code"] == 2.0)
+    for a, b in ((table["age"] > 50, table["income"] > 3000), (table["age"] > 50, table["city"] == "Bern"),
+                 (table["code"] == 2.0, table["city"] == "Bern")):  # fmt: skip
+        z += np.where(a == b, 1.0, -1.0)
     return (z + rng.logistic(size=len(table)) > np.quantile(z, 0.7)).to_numpy().astype(int)
 
 
@@ -325,6 +330,80 @@ def test_trees_in_sql(train, test, dialect, rows):
     close(ENGINES[dialect](auclid.export(model, dialect=dialect), test[:rows]), model.decision_function(test[:rows]))
 
 
+# --- PMML ---
+
+
+def pmml_rows(rows: pd.DataFrame) -> list[dict]:
+    """Rows as PMML takes them: dates are days, levels are texts, None is missing."""
+    cells = rows.copy()
+    for name in rows.select_dtypes("datetime"):
+        cells[name] = (rows[name].to_numpy("datetime64[us]") - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+    if "code" in cells:
+        cells["code"] = [str(int(x)) for x in rows["code"]]
+    return [{k: None if v is None or v != v else v for k, v in row.items()} for row in cells.to_dict("records")]
+
+
+def test_the_card_has_pairs_of_every_kind(fitted):
+    """So that all targets are tested with them: text and text, number and text, number and number."""
+    assert {*fitted("table", "card").interactions_} == {("city", "code"), ("age", "city"), ("income", "age")}
+
+
+def test_pmml_of_a_card(fitted, test):
+    """Scores, probabilities and the first reason, by an evaluator of its own; attributes never overlap."""
+    model = fitted("table", "card")
+    document = ScorecardDocument(auclid.export(model, to="pmml"))
+    rows = test[:2_000]
+    found = [document.evaluate(row) for row in pmml_rows(rows)]
+    close([each["score"] for each in found], model.decision_function(rows))
+    close([each["probability"] for each in found], model.predict_proba(rows)[:, 1])
+    for each, reasons in zip(found, model.reasons(rows, n=1, toward=1), strict=True):
+        if reasons:
+            assert str(reasons[0]).startswith(each["reason_1"])
+
+
+def test_pmml_in_pmml4s(fitted, test, tmp_path):
+    pypmml = pytest.importorskip("pypmml", reason="pypmml, which needs Java, is not installed")
+    model = fitted("table", "card")
+    auclid.export(model, tmp_path / "card.pmml", to="pmml")
+    document = pypmml.Model.fromFile(str(tmp_path / "card.pmml"))
+    found = [document.predict(row) for row in pmml_rows(test)]
+    close([each["score"] for each in found], model.decision_function(test))
+    close([each["probability"] for each in found], model.predict_proba(test)[:, 1])
+
+
+@pytest.mark.parametrize("name", ["linear", "stumps", "card"])
+def test_pmml_of_arrays(fitted, test, name):
+    model, X = fitted("array", name), array_rows(test)[:1_000]
+    document = ScorecardDocument(auclid.export(model, to="pmml", columns=NUMBERS))
+    found = [document.evaluate(row)["score"] for row in pmml_rows(pd.DataFrame(X, columns=NUMBERS))]
+    close(found, model.decision_function(X))
+
+
+def test_pmml_of_an_edited_card(fitted, test):
+    model = copy.deepcopy(fitted("table", "card"))
+    model.edit("income", "set", low=1000, high=2000, value=0.75, reason="a test")
+    model.edit("age", "monotone", direction=-1)
+    document = ScorecardDocument(auclid.export(model, to="pmml"))
+    close([document.evaluate(row)["score"] for row in pmml_rows(test[:500])], model.decision_function(test[:500]))
+
+
+@pytest.mark.parametrize("name", ["columns + logistic", "calibrated", "classifier"])
+def test_pmml_says_what_it_cannot_hold(fitted, name):
+    with pytest.raises(ValueError, match=r"to PMML, whose Scorecard element holds sums .*: fit a Scorecard, or use"):
+        auclid.export(fitted("table", name), to="pmml")
+
+
+def test_pmml_has_no_control_characters():
+    X = pd.DataFrame({"a": np.arange(60.0), "b": ["x<&>\"'\n\t", "bell\a"] * 30})
+    card = Scorecard(interactions=0).fit(X, X["a"] > 40)
+    with pytest.raises(ValueError, match=r"no control characters in the names of columns and levels; got 'bell\\x07'"):
+        auclid.export(card, to="pmml")
+    X["b"] = X["b"].str.replace("\a", " ")
+    card = Scorecard(interactions=0).fit(X, X["a"] > 40)
+    document = ScorecardDocument(auclid.export(card, to="pmml"))
+    close([document.evaluate(row)["score"] for row in pmml_rows(X)], card.decision_function(X))
+
+
 # --- What is said, and what cannot be ---
 
 
@@ -352,7 +431,7 @@ def test_a_step_is_where_floating_point_has_it():
 
 def test_file_and_answer_are_the_same(fitted, tmp_path):
     model = fitted("array", "linear")
-    for to in ("sql", "json", "python"):
+    for to in ("sql", "pmml", "json", "python"):
         text = auclid.export(model, tmp_path / "out", to=to)
         assert (tmp_path / "out").read_text(encoding="utf-8") == text
 
@@ -369,7 +448,7 @@ def test_every_column_is_named_in_json(fitted):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"to": "excel"}, "'to' parameter of export must be one of sql, onnx, json, python. Got 'excel'"),
+        ({"to": "excel"}, "'to' parameter of export must be one of sql, onnx, pmml, json, python. Got 'excel'"),
         ({"dialect": "duckdbb"}, "Did you mean duckdb"),
         ({"dtype": "float16"}, "'dtype' parameter of export must be one of float32, float64"),
         ({"columns": ["a"]}, "'columns' parameter of export must be 4 different names"),
@@ -424,7 +503,7 @@ def run(*words):
 
 
 def test_the_command_writes_what_the_ending_says(model_file, fitted, tmp_path):
-    for ending, to in ((".sql", "sql"), (".json", "json"), (".py", "python")):
+    for ending, to in ((".sql", "sql"), (".json", "json"), (".py", "python"), (".pmml", "pmml")):
         done = run(model_file, "--output", tmp_path / f"out{ending}")
         assert done.exit_code == 0, done.output
         assert (tmp_path / f"out{ending}").read_text(encoding="utf-8") == auclid.export(fitted("array", "card"), to=to)
@@ -438,8 +517,9 @@ def test_the_command_prints_sql(model_file, fitted):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--output", "out.pmml"], "--output must end in .sql, .onnx, .json or .py"),
+        (["--output", "out.xlsx"], "--output must end in .sql, .onnx, .pmml, .json or .py"),
         (["--to", "onnx"], "--output must name a file for ONNX"),
+        (["--to", "pmml", "--keep", "x0", "--probability"], "--keep, --probability must be used with SQL; got pmml"),
         (["--dialect", "oracle"], "must be one of ansi, sqlite, duckdb, postgresql, spark"),
     ],
 )

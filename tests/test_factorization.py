@@ -56,7 +56,7 @@ def test_a_step_follows_the_gradient_of_the_pair(kind, loss):
     X[0, 1] = X[1, 3] = X[0, 4] = X[1, 4] = 0.0
     state = solver.init(5, 3, 0.3, rng)
     w, V = state.w + rng.normal(size=5), state.V.copy()
-    state.w[:] = w
+    state.w[:], state.z[:] = w, -w  # after a step of rate 1
     settings = solver.FactorizationSteps(as_loss(loss), 0.01, 0.02, 0.0, 1e-3)
 
     def objective(w, V):
@@ -87,21 +87,55 @@ def test_a_step_follows_the_gradient_of_the_pair(kind, loss):
         assert state.w[4] == w[4] and (state.V[4] == V[4]).all()
 
 
-def test_the_average_is_the_mean_of_the_iterates():
-    X, y = users_and_items(50, 5, 4)
-    rng, settings = np.random.default_rng(0), solver.FactorizationSteps(as_loss("logistic"), 1e-3, 1e-2, 0.0, 0.1)
-    state, table = solver.init(9, 2, 0.1, rng), as_table(X)
-    pos, neg = np.flatnonzero(y), np.flatnonzero(~y)
-    seen_w, seen_V = [], []
-    solver.begin_average(state)
-    for i, j in zip(rng.choice(pos, 30), rng.choice(neg, 30), strict=True):
-        for rows, (a, b), _ in table.sweep(np.array([i]), np.array([j])):
-            solver.sweep(rows, a, b, settings, state)
-        seen_w.append(state.w.copy())
-        seen_V.append(state.V.copy())
-    w, V = solver.averaged(state, 0)
-    np.testing.assert_allclose(w, np.mean(seen_w, axis=0), atol=1e-12)
-    np.testing.assert_allclose(V, np.mean(seen_V, axis=0), atol=1e-12)
+def plain_iterates(X, held, pairs, w, V, settings):
+    """w and V after each step: AdaGrad, with the threshold of all steps applied to every column after each of them."""
+    d, z, w_squares, V_squares, visits = len(w), -w, np.zeros(len(w)), np.zeros(V.shape), np.zeros(len(w))
+    rate = np.ones(d)
+    for t, (i, j) in enumerate(pairs, start=1):
+        gap = X[i] - X[j]
+        touched = held[i] | held[j]
+        margin = plain_score(X[i], w, V) - plain_score(X[j], w, V)
+        slope = -1.0 / (1.0 + np.exp(margin))
+        visits += touched
+        rarity = (t / np.maximum(visits, 1.0))[:, None]
+        by_V = np.outer(X[i], X[i] @ V) - np.outer(X[j], X[j] @ V) - V * (X[i] ** 2 - X[j] ** 2)[:, None]
+        by_V = touched[:, None] * (slope * by_V + settings.factor_alpha * rarity * V)
+        by_w = touched * (slope * gap + settings.alpha * rarity[:, 0] * w)
+        w_squares, V_squares = w_squares + by_w**2, V_squares + by_V**2
+        following = np.where(w_squares > 0.0, settings.step / np.sqrt(np.maximum(w_squares, 1e-300)), rate)
+        z = z + by_w - (1.0 / following - 1.0 / rate) * w
+        rate = following
+        w = -rate * np.sign(z) * np.maximum(np.abs(z) - settings.l1 * t, 0.0)
+        V = V - settings.step * by_V / np.sqrt(np.maximum(V_squares, 1e-300))
+        yield w, V
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("l1", [0.0, 0.01, 0.05])
+def test_steps_and_their_average_are_those_of_plain_code(kind, l1):
+    """Columns that a pair does not touch shrink as well, though no step visits them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12)) * (rng.random((40, 12)) < 0.25)
+    pairs = np.column_stack([rng.integers(20, size=120), 20 + rng.integers(20, size=120)])
+    settings = solver.FactorizationSteps(as_loss("logistic"), 1e-3, 1e-2, l1, 0.1)
+    state, table = solver.init(12, 2, 0.1, rng), as_table(kind(X))
+    held = np.full(X.shape, True) if kind is np.asarray else X != 0.0
+    expected = list(plain_iterates(X, held, pairs, state.w.copy(), state.V.copy(), settings))
+    for part in np.array_split(pairs[:60], 3):
+        for rows, (i, j), _ in table.sweep(*part.T):
+            solver.sweep(rows, i, j, settings, state)
+    solver.begin_average(state, l1)
+    np.testing.assert_allclose(state.w, expected[59][0], atol=1e-12)
+    for rows, (i, j), _ in table.sweep(*pairs[60:].T):
+        solver.sweep(rows, i, j, settings, state)
+    w, V = solver.averaged(state, 60, l1)
+    np.testing.assert_allclose(w, np.mean([one[0] for one in expected[60:]], axis=0), atol=1e-12)
+    np.testing.assert_allclose(V, np.mean([one[1] for one in expected[60:]], axis=0), atol=1e-12)
+    solver.settle(state, l1)
+    np.testing.assert_allclose(state.w, expected[-1][0], atol=1e-12)
+    np.testing.assert_array_equal(state.w == 0.0, expected[-1][0] == 0.0)
+    if l1 == 0.05:
+        assert 0 < np.count_nonzero(state.w) < 12
 
 
 def test_it_finds_what_a_linear_model_cannot():
@@ -148,14 +182,59 @@ def test_the_same_seed_gives_the_same_bits_dense_or_sparse():
     assert dense.score(X.toarray(), y) == pytest.approx(one.score(X, y), abs=0.05)
 
 
-def test_l1_makes_weights_zero():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 10))
-    y = X[:, 0] + 0.3 * rng.normal(size=600) > 0.0
-    model = FactorizationRanker(0, alpha=1e-4, l1=0.1, random_state=0, n_epochs=20).fit(X, y)
-    plain = FactorizationRanker(0, alpha=1e-4, random_state=0, n_epochs=20).fit(X, y)
-    assert np.abs(model.coef_[0, 1:]).max() < 0.2 * np.abs(plain.coef_[0, 1:]).max()
-    assert np.abs(model.coef_[0, 0]) > 5.0 * np.abs(model.coef_[0, 1:]).max()
+def word_rows(n=3_000, d=200, seed=0):
+    """Sparse rows of zeros and ones; the label depends on the first ten columns."""
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array((rng.random((n, d)) < 0.05).astype(float))
+    y = rng.random(n) < 1.0 / (1.0 + np.exp(-X[:, :10] @ np.tile([2.0, -2.0], 5)))
+    return X, y
+
+
+def l1_optimum(X, y, alpha, l1):
+    """The weights of the optimum at rank 0, by accelerated proximal gradient steps on all pairs."""
+    w, ahead, momentum = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 1.0
+    rate = 1.0 / (0.5 * (X * X).sum(axis=1).mean())
+    for _ in range(300):
+        gradient = X.T @ auclid.pairs.gradient(y, X @ ahead, loss="logistic") + alpha * ahead
+        moved = ahead - rate * gradient
+        moved = np.sign(moved) * np.maximum(np.abs(moved) - rate * l1, 0.0)
+        following = 0.5 + np.sqrt(0.25 + momentum**2)
+        w, ahead, momentum = moved, moved + (momentum - 1.0) / following * (moved - w), following
+    return w
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_l1_makes_the_weights_of_noise_exactly_zero(kind):
+    X, y = word_rows()
+    X = kind(X.toarray())
+    counts = []
+    for l1 in (0.0, 1e-3, 5e-3, 2e-2, 1.0):
+        model = FactorizationRanker(0, alpha=1e-4, l1=l1, random_state=0).fit(X, y)
+        counts.append(np.count_nonzero(model.coef_))
+        if l1 == 2e-2:
+            expected = l1_optimum(X, y, 1e-4, l1)
+            assert np.count_nonzero(expected) == 10
+            np.testing.assert_array_equal(model.coef_[0] != 0.0, expected != 0.0)
+            np.testing.assert_allclose(model.coef_[0], expected, atol=0.25 * np.abs(expected).max())
+    assert counts[0] == 200 and counts[-1] == 0 and counts == sorted(counts, reverse=True)
+
+
+def test_l1_leaves_the_factors_alone():
+    X, y = users_and_items(4_000, 20, 10)
+    model = FactorizationRanker(4, alpha=1e-4, l1=1.0, random_state=0).fit(X, y)
+    assert not model.coef_.any() and model.factors_.all() and model.score(X, y) > 0.7
+
+
+def test_a_stream_has_exact_zeros_between_its_batches():
+    X, y = word_rows()
+    model = FactorizationRanker(0, alpha=1e-4, l1=1e-2, random_state=0)
+    for part in np.array_split(np.arange(3_000), 5):
+        model.partial_fit(X[part], y[part], classes=[False, True])
+    weights = model.coef_[0].copy()
+    assert weights[:10].all() and np.count_nonzero(weights[10:]) < 40
+    model.set_params(l1=0.0).partial_fit(X[:500], y[:500])
+    assert np.count_nonzero(model.coef_) > np.count_nonzero(weights)
+    np.testing.assert_allclose(model.coef_[0, :10], weights[:10], atol=0.6)
 
 
 def test_a_stream_learns_and_goes_on_after_loading(tmp_path):

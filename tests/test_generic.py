@@ -1,12 +1,14 @@
 """Generic functions: one body a struct, the same in Python and in kernels, and a clear sentence otherwise."""
 
+import pickle
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from auclid import SPAM
-from auclid._generic import _only_own_structs, as_floats, generic, kernel, missing_implementation
+from auclid._compilation import _only_own_structs
+from auclid._generic import as_floats, generic, kernel, missing_implementation
 from auclid.penalties import L2, prox
 from auclid.schedules import Constant
 from auclid.validation import implements
@@ -131,6 +133,18 @@ def test_an_unknown_penalty_is_refused_before_any_compiling(penalty):
         TypeError, match=r"^The 'schedule' parameter of SPAM must have rate implemented. Got (Line|tuple) without"
     ):
         SPAM(schedule=penalty).fit(X, y)
+
+
+@kernel
+def doubled_area(shape, scales):
+    """Twice `total_area`."""
+    return 2.0 * total_area(shape, scales)
+
+
+def test_a_kernel_calls_a_kernel_keeps_its_words_and_is_found_by_its_name():
+    assert doubled_area(Circle(2.0), scales=np.array([1.0, 2.0])) == 120.0
+    assert doubled_area.__doc__ == "Twice `total_area`." and doubled_area.__name__ == "doubled_area"
+    assert pickle.loads(pickle.dumps(doubled_area)) is doubled_area
 
 
 @pytest.mark.jit

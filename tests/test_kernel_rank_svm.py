@@ -10,9 +10,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_ke
 from sklearn.model_selection import cross_val_score
 
 import reference_pairs as reference
-from auclid import KernelRankSVM, RankSVM, make, pairs
-from auclid.data import sizes
-from auclid.pairwise import kernel_rank_svm
+from auclid import KernelRankSVM, RankSVM, _sizes, make, pairs
 
 
 def rings(n, seed=0):
@@ -117,12 +115,12 @@ def test_rows_are_scored_in_blocks(monkeypatch):
     X, y, _ = rings(100)
     model = KernelRankSVM().fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr(sizes, "LARGE_BYTES", 8 * 100 * 7)
+    monkeypatch.setattr(_sizes, "LARGE_BYTES", 8 * 100 * 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 
 def test_a_matrix_that_does_not_fit_is_refused_and_another_way_named(monkeypatch):
-    monkeypatch.setattr(kernel_rank_svm, "MOST_BYTES", 8 * 99**2)
+    monkeypatch.setattr(_sizes, "MAX_KERNEL_BYTES", 8 * 99**2)
     X, y, _ = rings(100)
     with pytest.raises(ValueError, match=r"100 rows need .* Kernelized\(KMeansNystroem\(.*RankSVM\(\)\)"):
         KernelRankSVM().fit(X, y)

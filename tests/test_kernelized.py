@@ -29,11 +29,12 @@ from auclid import (
     LeastSquaresAUCCV,
     RandomFourier,
     RankSVM,
+    _sizes,
     algorithms,
     make,
 )
 from auclid.base import LinearRanker
-from auclid.data import as_table, embedded, sizes
+from auclid.data import as_table
 from auclid.data.embedded import Embedded
 from auclid.io import ModelFileError
 from auclid.stats.moments import class_moments
@@ -77,11 +78,11 @@ def test_a_ranker_does_not_know_that_its_rows_are_embedded(feature_map, ranker):
 def test_memory_limits_change_nothing(ranker, monkeypatch):
     X, y = table()
     expected = Kernelized(MAPS[0], ready(ranker)).fit(X, y).decision_function(X)
-    monkeypatch.setattr(embedded, "KEPT_VALUES", 0)
-    monkeypatch.setattr(embedded, "KEPT_ROWS", 0)
-    monkeypatch.setattr(embedded, "EXACT_BYTES", 8 * 25 * 240 - 1)
-    monkeypatch.setattr(embedded, "SWEPT_ROWS", 4 * 25 * 50)
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 25 * 7)
+    monkeypatch.setattr(_sizes, "KEPT_VALUE_BYTES", 0)
+    monkeypatch.setattr(_sizes, "KEPT_ROW_BYTES", 0)
+    monkeypatch.setattr(_sizes, "EXACT_BYTES", 8 * 25 * 240 - 1)
+    monkeypatch.setattr(_sizes, "SWEPT_ROW_BYTES", 4 * 25 * 50)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * 25 * 7)
     frozen = FrozenEstimator(clone(MAPS[0]).fit(X))
     scores = Kernelized(frozen, ready(ranker)).fit(X, y).decision_function(X)
     np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-9)
@@ -92,7 +93,7 @@ def test_float32_is_near(ranker, monkeypatch):
     X, y = table()
     model = Kernelized(KMeansNystroem(25, gamma=0.3, random_state=0), ready(ranker))
     expected = model.fit(X, y).score(X, y)
-    monkeypatch.setattr(embedded, "EXACT_BYTES", 0)
+    monkeypatch.setattr(_sizes, "EXACT_BYTES", 0)
     narrow = model.fit(X, y)
     assert narrow.feature_map_._dtype == np.float32
     assert narrow.decision_function(X).dtype == np.float64
@@ -102,7 +103,7 @@ def test_float32_is_near(ranker, monkeypatch):
 @EACH_MAP
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
 def test_scale_is_no_matter_even_in_float32(feature_map, scale, monkeypatch):
-    monkeypatch.setattr(embedded, "EXACT_BYTES", 0)
+    monkeypatch.setattr(_sizes, "EXACT_BYTES", 0)
     X, y = table()
     model = Kernelized(feature_map, LeastSquaresAUC())
     expected = model.fit(X, y).decision_function(X)
@@ -120,11 +121,11 @@ def test_every_verb_of_a_table(feature_map, dtype, monkeypatch):
     Z, rng = fitted.transform(X).astype(np.float64), np.random.default_rng(1)
     W, U, u = rng.normal(size=(Z.shape[1], 3)), rng.normal(size=(len(Z), 3)), rng.random(len(Z))
     some = rng.permutation(len(Z))[:40]
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 25 * 7)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * 25 * 7)
     close = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-3}
     explicit = as_table(Z)
     for kept in (0, 1 << 30):
-        monkeypatch.setattr(embedded, "KEPT_VALUES", kept)
+        monkeypatch.setattr(_sizes, "KEPT_VALUE_BYTES", kept)
         rows = Embedded(X, fitted)
         assert rows.shape == Z.shape and rows.dtype == X.dtype
         for _ in range(2):  # the third visit keeps values, those after it meet them
@@ -147,9 +148,9 @@ def test_sweeps_meet_every_step_once(kept, monkeypatch):
     fitted = clone(MAPS[0]).fit(X)
     rng = np.random.default_rng(2)
     first, second = rng.integers(len(X), size=(2, 500))
-    monkeypatch.setattr(embedded, "KEPT_ROWS", kept)
-    monkeypatch.setattr(embedded, "EXACT_BYTES", kept)
-    monkeypatch.setattr(embedded, "SWEPT_ROWS", 8 * 25 * 2 * 60)
+    monkeypatch.setattr(_sizes, "KEPT_ROW_BYTES", kept)
+    monkeypatch.setattr(_sizes, "EXACT_BYTES", kept)
+    monkeypatch.setattr(_sizes, "SWEPT_ROW_BYTES", 8 * 25 * 2 * 60)
     met, Z = [], fitted.transform(X)
     for rows, (i, j), steps in Embedded(X, fitted).sweep(first, second):
         np.testing.assert_allclose(rows.X[i], Z[first[steps]], atol=1e-12)

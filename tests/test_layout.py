@@ -20,11 +20,11 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _sizes _hints _rounding errors _sparse _threads _generic _random _page
+_version _sizes _hints _rounding errors _sparse _threads _compilation _generic _random _page
 data _progress losses penalties schedules stats validation columns metrics solvers plot pairs objectives
 base square pairwise online ordered kernels semi additive boost torch
 registry warm baselines trees auto streams calibrated comparison exporters monitoring reports
-datasets io cli
+datasets io cli __main__
 """.split()
 
 COMMAND = {"cli"}

@@ -87,7 +87,8 @@ def test_a_pair_of_equal_rows_makes_no_step(loss):
 @given(m=margins)
 def test_curvature_is_the_derivative_of_the_slope(loss, m):
     h = 1e-6
-    if abs(m - 1.0) > h:
+    kinks = [r for _, r in hinges(loss)] if type(loss) in hinges.registry else [1.0]
+    if min(abs(m - kink) for kink in kinks) > h:
         assert curvature(loss, m) == pytest.approx((slope(loss, m + h) - slope(loss, m - h)) / (2.0 * h), abs=1e-5)
 
 

@@ -15,6 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score
 
 import reference_metrics as reference
+from auclid import _sizes
 from auclid.metrics import (
     StreamingAUC,
     auc_interval,
@@ -27,7 +28,7 @@ from auclid.metrics import (
 from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.metrics._cells import Cells
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._places import MIN_COMPILED_SCORES, TOGETHER, in_order, sum_twice_below, twice_below
+from auclid.metrics._places import TOGETHER, in_order, sum_twice_below, twice_below
 
 SCORES = st.one_of(
     st.integers(-3, 3).map(float),
@@ -212,9 +213,9 @@ def test_predicted_labels_are_noticed():
     ("args", "words"),
     [
         (([0, 1], [0.1, np.nan]), "'y_score' parameter of roc_auc .* Got NaN in 1 of 2 rows"),
-        (([0, 1, 2], [1, 2, 3]), "two labels, none missing. Got 3 instead: 0, 1, 2"),
-        (([0, 1, np.nan], [1, 2, 3]), "two labels, none missing. Got NaN in 1 of 3 rows instead"),
-        ((["a", None, "b"], [1, 2, 3]), "labels of one kind, none missing. Got None in 1 of 3 rows instead"),
+        (([0, 1, 2], [1, 2, 3]), "two labels. Got 3 instead: 0, 1, 2"),
+        (([0, 1, np.nan], [1, 2, 3]), "must have a label in each row. Got a missing one in 1 of 3 rows instead"),
+        ((["a", None, "b"], [1, 2, 3]), "must have a label in each row. Got a missing one in 1 of 3 rows instead"),
         ((np.array([0, "a", "b"], dtype=object), [1, 2, 3]), "labels of one kind.* Got int and str instead"),
         (([0, 1], [1, 2, 3]), "Got 2 rows in y_true, 3 in y_score instead"),
         (([0, 1], [[1, 2], [3, 4]]), r"Got shape \(2, 2\) instead. Pass one column"),
@@ -442,7 +443,7 @@ def test_cells_find_the_threshold_sorting_finds(shape, criterion, share, monkeyp
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fast = [best_threshold(is_pos, score, w, criterion) for w in (None, weight)]
-    monkeypatch.setattr("auclid.metrics._operating_point.SMALL", 1 << 62)
+    monkeypatch.setattr("auclid._sizes.MAX_SORTED_SCORES", 1 << 62)
     assert fast == [best_threshold(is_pos, score, w, criterion) for w in (None, weight)]
 
 
@@ -707,7 +708,7 @@ SPREADS = {
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_dealt_out_to_cells_are_sorted(spread, dtype):
-    u = np.random.default_rng(0).uniform(1e-9, 1.0 - 1e-9, MIN_COMPILED_SCORES + 5 * TOGETHER)
+    u = np.random.default_rng(0).uniform(1e-9, 1.0 - 1e-9, _sizes.MIN_COMPILED_SCORES + 5 * TOGETHER)
     with np.errstate(over="ignore"):
         scores = SPREADS[spread](u).astype(dtype)
     kept = scores.copy()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from auclid.data import sizes
+from auclid import _sizes
 from auclid.stats import moments
 from auclid.stats.moments import ClassMoments, Moments, class_moments, grouped_moments
 
@@ -38,7 +38,7 @@ def agree(a, b, rtol=1e-12, atol=1e-12):
 def blocks(request, monkeypatch):
     """Everything holds whether the rows come in one block or in many."""
     if request.param == "many blocks":
-        monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(_sizes, "BLOCK_BYTES", 64)
         monkeypatch.setattr(moments, "BLOCKS", 1)
     return request.param
 

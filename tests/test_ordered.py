@@ -19,10 +19,10 @@ from auclid import (
     RandomFourier,
     RankSVM,
     SurvivalRanker,
+    _sizes,
 )
 from auclid.data import as_table
 from auclid.metrics import concordance
-from auclid.solvers import ordered_pairs
 from auclid.solvers.newton import Move
 from auclid.solvers.ordered_pairs import ordered_objective
 from auclid.solvers.ordered_square import _scatter_by_columns, square_system
@@ -70,7 +70,7 @@ def order_of(columns, groups, weight):
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("case", CASES)
 def test_sums_over_pairs_are_the_double_loop(case, loss, direct, monkeypatch):
-    monkeypatch.setattr(ordered_pairs, "DIRECT", direct)
+    monkeypatch.setattr(_sizes, "MAX_DIRECT_ROWS", direct)
     X, _, columns, groups, weight = rows(case, n=120)
     order = order_of(columns, groups, weight)
     s, u = 2.0 * X[:, 0] + 1e3, np.random.default_rng(1).normal(size=len(X))
@@ -229,7 +229,7 @@ def test_sparse_rows_and_products(case, monkeypatch):
 def test_many_columns_choose_alpha_by_krylov_spaces(monkeypatch):
     X, y, _, groups, _ = rows("groups", n=300, d=40)
     exact = OrderedRanker().fit(X, y, groups)
-    monkeypatch.setattr("auclid.ordered._alpha.FEW_COLUMNS", 10)
+    monkeypatch.setattr("auclid._sizes.MAX_WHOLE_PATH_COLUMNS", 10)
     near = OrderedRanker().fit(X, y, groups)
     assert near.score(X, y, groups) == pytest.approx(exact.score(X, y, groups), abs=0.03)
 

@@ -38,7 +38,7 @@ from auclid import (
 )
 from auclid.auto._sampling import draw_sample
 from auclid.data.dataset import tree_sum
-from auclid.data.file_dataset import FileTable
+from auclid.data.file_dataset import FileDataset
 from auclid.metrics import auc_interval, roc_auc
 from auclid.validation import labelled_dataset
 
@@ -134,7 +134,8 @@ def test_streams_sweep_over_shuffled_blocks(kind):
 
 def test_an_order_meets_each_row_once_and_mixes_blocks():
     X, y, _ = table(500)
-    order = FileTable(by_blocks(X, y, size=20)).order(np.random.default_rng(0))
+    parts = FileDataset(by_blocks(X, y, size=20))
+    order = parts.table(parts.part_sizes()).order(np.random.default_rng(0))
     assert sorted(order) == list(range(500))
     assert len({row // 20 for row in order[:60]}) > 3  # not block after block
 
@@ -278,7 +279,7 @@ def test_groups_must_be_one_a_row(apart, monkeypatch):
 def test_a_missing_label_is_told_by_the_front_door_too():
     X, y, _ = table()
     holed = np.where(np.arange(len(y)) == 410, np.nan, y)
-    with pytest.raises(ValueError, match="block 4 has rows without one"):
+    with pytest.raises(ValueError, match="a missing one in block 4"):
         AUCClassifier(methods=["LeastSquaresAUC"]).fit(by_blocks(X, holed))
 
 
@@ -293,7 +294,7 @@ def test_bad_rows_are_told_in_a_sentence_and_nothing_changes(model):
     bad[450, 1] = np.nan
     for rows, said in [
         (by_blocks(X, y3), "Only binary.* A third, 2, first comes in block 4"),
-        (by_blocks(X, holed), r"block 4 has rows without one"),
+        (by_blocks(X, holed), r"a missing one in block 4"),
         (by_blocks(bad, y), r"block 4 has NaN in column 'x1', row 450"),
         (auclid.scan(X), "no target"),
         (by_blocks(X, np.zeros(len(y))), "two classes"),
@@ -301,16 +302,10 @@ def test_bad_rows_are_told_in_a_sentence_and_nothing_changes(model):
         with pytest.raises(ValueError, match=said):
             model.fit(rows)
         assert vars(model) == before
-    if not isinstance(model, SPAM):
-        with pytest.raises(ValueError, match=r"A third, 2, first comes in block 4"):
-            model.fit(by_blocks(X, y3))
-        with pytest.raises(ValueError, match="two classes of positive weight"):
-            model.fit(by_blocks(X, y, np.where(y == 1, 0.0, 1.0)))
-        with pytest.raises(ValueError, match="with their own target and weight; got another y"):
-            model.fit(by_blocks(X, y), y)
-    else:
-        with pytest.raises(ValueError, match="two classes of positive weight"):
-            model.fit(by_blocks(X, y, np.where(y == 1, 0.0, 1.0)))
+    with pytest.raises(ValueError, match="two classes of positive weight"):
+        model.fit(by_blocks(X, y, np.where(y == 1, 0.0, 1.0)))
+    with pytest.raises(ValueError, match="with their own target and weight; got another y"):
+        model.fit(by_blocks(X, y), y)
 
 
 @pytest.mark.parametrize("model", [KernelRankSVM(), QSGS2AUC()], ids=lambda model: type(model).__name__)
@@ -333,9 +328,8 @@ def test_any_folds_give_the_same_as_in_memory(cv):
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_alpha_is_chosen_by_the_same_rows_as_in_memory(monkeypatch, share):
-    from auclid.pairwise import _search
 
-    monkeypatch.setattr(_search, "MAX_SEARCH_ROWS", 60)
+    monkeypatch.setattr(_sizes, "MAX_SEARCH_ROWS", 60)
     X, y, _ = table(share=share)
     assert RankSVM().fit(by_blocks(X, y)).alpha_ == pytest.approx(RankSVM().fit(X, y).alpha_, rel=1e-9)
 
@@ -361,17 +355,16 @@ def test_means_of_very_many_rows_keep_their_digits(order):
 
 @given(n=st.integers(1, 60), d=st.integers(1, 5), groups=st.integers(1, 4), seed=st.integers(0, 99), far=st.booleans())
 def test_moments_by_the_compiled_loop_are_those_by_blas(n, d, groups, seed, far):
-    from auclid.data import sizes
     from auclid.stats import moments
 
     rng = np.random.default_rng(seed)
     X, group = rng.normal(size=(n, d)) + (1e4 if far else 0.0), rng.integers(-1, groups + 1, n)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sizes, "BLOCK_BYTES", 200)
+        patch.setattr(_sizes, "BLOCK_BYTES", 200)
         for layout in (X, np.asfortranarray(X), np.asfortranarray(X.astype(np.float32)), X.astype(np.float32)):
             theirs = moments.grouped_moments(layout, group, groups)
             with patch.context() as few:
-                few.setattr(moments, "MANY_VALUES", 0)
+                few.setattr(_sizes, "MIN_COMPILED_VALUES", 0)
                 few.setattr(moments, "PIECE", 25)
                 ours = moments.grouped_moments(layout, group, groups)
             for a, b in zip(ours, theirs, strict=True):

@@ -254,9 +254,8 @@ def test_large_tables_are_calibrated_on_both_sides_of_their_samples():
 def test_probabilities_are_calibrated_on_dask(model, sampled, monkeypatch):
     da = pytest.importorskip("dask.array")
     if sampled:
-        from auclid.data.dask import DaskDataset
 
-        monkeypatch.setattr(DaskDataset, "memory", 0)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
         for name in ("MIN_SAMPLE_ROWS", "MIN_DRAWN_ROWS", "CALIBRATION_CLASS_ROWS"):
             monkeypatch.setattr(_sizes, name, 500)
     _, train, fresh = tables("files")
@@ -347,24 +346,24 @@ def test_the_scale_of_a_column_changes_no_probability(scale):
 # --- two hundred tables ----------------------------------------------------------------------------
 
 
-def random_table(seed):
-    """A table of some size, rate and width, dense or with missing numbers."""
+def random_tables(seed):
+    """A table of some size, rate and width, dense or with missing numbers, and 20,000 fresh rows of its model."""
     rng = np.random.default_rng(seed)
     n, d, rate = int(10 ** rng.uniform(2.8, 4.3)), int(rng.integers(4, 12)), 10 ** rng.uniform(-1.6, -0.4)
-    X, y = simulated(n, rate, seed, d, rng.choice([0.0, 0.5]))
+    X, y = simulated(n + 20_000, rate, seed, d, rng.choice([0.0, 0.5]))
     X[rng.random(X.shape) < rng.choice([0.0, 0.1])] = np.nan
-    return Rows(X, y)
+    return Rows(X[:n], y[:n]), Rows(X[n:], y[n:])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE], ids=lambda model: str(model)[:40])
+@pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE, SEARCH], ids=lambda model: str(model)[:40])
 def test_mean_probability_is_the_rate_in_all_of_200_tables(model):
-    """|mean probability / rate - 1| is at most 3 standard errors, on the rows that were learnt from."""
+    """|mean probability / rate - 1| is at most 3 standard errors on training rows and on fresh rows."""
     wrong = []
     for seed in range(200):
-        rows = random_table(seed)
+        rows, fresh = random_tables(seed)
         fitted = clone(model).fit(*rows[:2])
-        ratio, error = fitted.predict_proba(rows.X)[:, 1].mean() / rows.y.mean() - 1.0, rate_error(rows) / rows.y.mean()
-        if abs(ratio) > 3.0 * error:
-            wrong.append((seed, ratio, error))
+        off = [fitted.predict_proba(part.X)[:, 1].mean() - part.y.mean() for part in (rows, fresh)]
+        errors = [rate_error(rows), np.hypot(rate_error(rows), rate_error(fresh))]
+        wrong += [(seed, *pair) for pair in zip(off, errors, strict=True) if abs(pair[0]) > 3.0 * pair[1]]
     assert wrong == []

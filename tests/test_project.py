@@ -1,7 +1,9 @@
 """The files around the code agree with one another: versions, Pythons, verbs, what a build holds."""
 
+import os
 import re
 import runpy
+import subprocess
 import tomllib
 import zipfile
 from pathlib import Path
@@ -39,6 +41,19 @@ def test_the_changelog_begins_with_this_version():
     version, date = re.findall(r"^## \[(.+)\] - (.+)$", read("CHANGELOG.md"), flags=re.M)[0]
     assert version == auclid.__version__
     assert f'date-released: "{date}"' in read("CITATION.cff")
+
+
+def test_the_bibtex_entry_is_of_this_version():
+    entry = dict(re.findall(r"^  (\w+) +?= \{+(.+?)\}+,?$", read("docs/citing.md"), flags=re.M))
+    told = dict(re.findall(r'^ *(?:- )?([\w-]+): "?(.+?)"?$', read("CITATION.cff"), flags=re.M))
+    assert entry["version"] == auclid.__version__ and entry["license"] == told["license"]
+    assert entry["title"] == told["title"] and entry["author"] == told["name"]
+    assert told["date-released"].startswith(entry["year"])
+
+
+def test_readme_and_contributing_stay_short():
+    """A screen and a half, and two screens, of some sixty lines beside a picture."""
+    assert len(read("README.md").splitlines()) <= 95 and len(read("CONTRIBUTING.md").splitlines()) <= 85
 
 
 @pytest.mark.parametrize("name", ["docs", "release"])
@@ -144,9 +159,10 @@ def test_a_wheel_that_lacks_a_file_or_holds_a_strange_one_is_found(tmp_path):
     ]
 
 
-def test_a_wheel_with_more_data_than_the_embedded_table_is_found():
+def test_a_wheel_with_more_data_than_the_embedded_tables_is_found():
     is_data = runpy.run_path(str(ROOT / "tools" / "check_dist.py"))["is_data"]
     assert is_data("auclid/datasets/adult.csv") and not is_data("auclid/datasets/mammography.npz")
+    assert is_data("auclid/datasets/adult.npz") and not is_data("auclid/datasets/gbsg2.npz")
 
 
 def test_provenance_names_every_archive(tmp_path):
@@ -158,6 +174,33 @@ def test_provenance_names_every_archive(tmp_path):
     assert sorted(sums) == ["a.tar.gz", "a.whl", "papers/b.whl"] and len(set(sums.values())) == 3
     note = tools["provenance"](sums, "1")
     assert note["sha256"] == sums and note["source_date_epoch"] == 1
+
+
+def test_the_bill_of_materials_names_the_archives_and_every_pinned_package():
+    tools = runpy.run_path(str(ROOT / "tools" / "sbom.py"))
+    pins = tools["read_pins"](ROOT / "constraints" / f"{TRIED[0]}.txt")
+    bill = tools["bill_of_materials"]("1.2.3", "BSD-3-Clause", {"a.whl": "00ff"}, pins, "0")
+    assert bill["metadata"]["component"]["purl"] == "pkg:pypi/auclid@1.2.3"
+    assert bill["metadata"]["timestamp"] == "1970-01-01T00:00:00Z"
+    archive, *packages = bill["components"]
+    assert archive["hashes"] == [{"alg": "SHA-256", "content": "00ff"}]
+    assert {each["name"]: each["version"] for each in packages} == pins and len(pins) > 50
+    required = {each["name"] for each in packages if each["scope"] == "required"}
+    assert {"numpy", "scipy", "scikit-learn", "numba", "llvmlite", "joblib"} <= required
+    assert not required & {"pytest", "pandas", "typer", "mkdocs"}
+    assert len(bill["dependencies"][0]["dependsOn"]) == len(required)
+    assert bill == tools["bill_of_materials"]("1.2.3", "BSD-3-Clause", {"a.whl": "00ff"}, pins, "0")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the workflow runs on Linux")
+def test_only_archives_are_published(tmp_path):
+    (tmp_path / "dist" / "papers").mkdir(parents=True)
+    archives = {"auclid-1.tar.gz", "auclid-1-py3-none-any.whl"}
+    for name in archives | {"SHA256SUMS", "provenance.json", "sbom.cdx.json", "papers/auclid_papers-1.tar.gz"}:
+        (tmp_path / "dist" / name).touch()
+    (command,) = re.findall(r"run: (rm -rf .+)", read(".github/workflows/release.yml"))
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    assert {path.name for path in (tmp_path / "dist").iterdir()} == archives
 
 
 def test_the_two_packages_agree():

@@ -9,8 +9,8 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.preprocessing import minmax_scale
 
 import reference_semi as slow
-from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
-from auclid.data import as_table, sizes
+from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier, _sizes
+from auclid.data import as_table
 from auclid.datasets import load_mammography
 from auclid.solvers import quadruply_stochastic
 from auclid.solvers.quadruply_stochastic import (
@@ -84,7 +84,7 @@ def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     X, y = problem()
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
     scores = model.decision_function(X)
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 6 * 13)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * 6 * 13)
     in_blocks = model._expansion(X.shape[1])(as_table(X), max_frequencies=7) + model.intercept_
     np.testing.assert_allclose(in_blocks, scores, atol=1e-13)
 
@@ -139,7 +139,7 @@ class FewBatchesAhead(QSGS2AUC):
 def test_drawing_fewer_batches_ahead_changes_nothing(monkeypatch, draws):
     X, y = problem()
     whole = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
     parts = FewBatchesAhead(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     assert [len(rows) for rows in draws] == [20, 6, 6, 6, 2]
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)

@@ -14,10 +14,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
-from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, losses, make, pairs
+from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, _sizes, losses, make, pairs
 from auclid.data import Table, as_table
 from auclid.solvers import newton
-from auclid.solvers.all_pairs import MAX_HESSIAN_COLUMNS, LinearSpace, SmoothHinge, SquaredHinges, hessian
+from auclid.solvers.all_pairs import LinearSpace, SmoothHinge, SquaredHinges, hessian
 from auclid.stats.pair_sums import Pairs
 
 OBJECTIVES = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
@@ -169,8 +169,8 @@ def test_many_rows_reach_the_tolerance_by_a_guide(form, weighted, alpha):
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_more_columns_than_a_hessian_is_formed_for(tol):
     rng = np.random.default_rng(5)
-    X = sparse.random_array((300, MAX_HESSIAN_COLUMNS + 100), density=0.02, rng=rng, format="csr")
-    y = X @ np.repeat([1.0, -1.0, 0.0], [100, 100, MAX_HESSIAN_COLUMNS - 100]) > 0.0
+    X = sparse.random_array((300, _sizes.MAX_HESSIAN_COLUMNS + 100), density=0.02, rng=rng, format="csr")
+    y = X @ np.repeat([1.0, -1.0, 0.0], [100, 100, _sizes.MAX_HESSIAN_COLUMNS - 100]) > 0.0
     assert steepness(RankSVM(1e-3, tol=tol).fit(X, y), X, y) <= 1.001 * tol
 
 

@@ -98,7 +98,8 @@ def test_every_result_is_frozen_pickles_equals_itself_and_can_be_read(found, nam
     assert "object at" not in str(result)
     frame = result.to_frame()
     assert len(frame) >= 1
-    assert result._repr_html_().count("<tr>") == len(frame) + 1
+    as_column = len(frame) == 1 and len(frame.columns) > 10  # too wide for a screen
+    assert result._repr_html_().count("<tr>") == (len(frame.columns) if as_column else len(frame)) + 1
 
 
 def test_results_compare_by_their_items(found):

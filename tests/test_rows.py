@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from auclid import SPAM, LeastSquaresAUC
+from auclid import SPAM, LeastSquaresAUC, _sizes
 from auclid._generic import kernel
 from auclid.data import (
     CSR,
@@ -31,7 +31,6 @@ from auclid.data import (
     row_prefetch,
     row_span,
     row_squared_norm,
-    sizes,
     structs,
     update_centre,
 )
@@ -130,7 +129,7 @@ def every_verb(rows, i, j, w, scalars, vectors, columns, values):
 
 def test_every_verb_is_tested():
     verbs = {f for f in vars(structs).values() if hasattr(f, "implement") and f.__module__ == structs.__name__}
-    called = every_verb if not hasattr(every_verb, "py_func") else every_verb.py_func
+    called = every_verb.__wrapped__
     assert {verb.__name__ for verb in verbs} <= set(called.__code__.co_names)
     for verb in verbs:
         assert {Dense, CSR} <= set(verb.registry), verb.__name__
@@ -175,9 +174,9 @@ def test_verbs_agree(layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_products_blocks_and_gathered_rows_agree(layout, monkeypatch):
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)  # blocks of a row or two, so that tables have several
-    monkeypatch.setattr(sizes, "LARGE_BYTES", 64)
-    monkeypatch.setattr(sizes, "SWEEP", 3)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 64)  # blocks of a row or two, so that tables have several
+    monkeypatch.setattr(_sizes, "LARGE_BYTES", 64)
+    monkeypatch.setattr(_sizes, "SWEEP", 3)
 
     @given(tables(), st.integers(0, 2**32 - 1))
     def law(X, seed):
@@ -317,7 +316,7 @@ def pickle_of(X):
 
 
 def test_stacked_rows_can_be_swept(monkeypatch):
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 64)
     X, w = np.arange(24.0).reshape(8, 3), np.array([1.0, -2.0, 0.5])
     table, order = Stacked(as_table(X[:5]), as_table(X[5:])), np.array([7, 0, 4, 5, 7, 2])
     found = np.full(len(order), np.nan)

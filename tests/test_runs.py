@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import auclid
-from auclid import _threads
+from auclid import _sizes, _threads
 from auclid._threads import bounded_thread_map
-from auclid.data import as_table, files, parallel_read, sizes
+from auclid.data import as_table, files, parallel_read
 from auclid.data.dataset import subtrees, tree_sum, whole
 from auclid.data.readers import reader
 from auclid.data.readers.parquet import MAX_RUN_BLOCKS, group_runs
@@ -95,6 +95,18 @@ def test_several_files_missing_numbers_and_other_types(tmp_path, threads):
     two = auclid.LeastSquaresAUC().fit(scanned(tmp_path))
     threads(1)
     assert two.coef_.tobytes() == auclid.LeastSquaresAUC().fit(scanned(tmp_path)).coef_.tobytes()
+
+
+@pytest.mark.parametrize(("name", "value"), [("MIN_RUNS", 10**6), ("MIN_RUN_BLOCKS", 10**6), ("MAX_RUN_COLUMNS", 0)])
+def test_both_sides_of_reading_in_parallel_agree(tmp_path, threads, monkeypatch, name, value):
+    path = written(tmp_path / "a.parquet", *rows_of())
+    who = threads(2)
+    side_by_side = auclid.LeastSquaresAUC().fit(scanned(path)).coef_
+    assert who
+    who.clear()
+    monkeypatch.setattr(_sizes, name, value)
+    np.testing.assert_allclose(auclid.LeastSquaresAUC().fit(scanned(path)).coef_, side_by_side, rtol=1e-12)
+    assert not who
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -199,8 +211,8 @@ def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
 @pytest.mark.parametrize("kind", ["C", "F", "sparse"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_first_passes_and_products_do_not_depend_on_threads(monkeypatch, kind, weighted):
-    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * D * 5)  # twenty rows a piece
-    monkeypatch.setattr("auclid.data.memory.MANY_VALUES", 0)
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * D * 5)  # twenty rows a piece
+    monkeypatch.setattr("auclid._sizes.MIN_COMPILED_VALUES", 0)
     X, y = rows_of()
     X = sparse.csr_matrix(np.where(abs(X) > 0.7, X, 0)) if kind == "sparse" else np.asarray(X, order=kind)
     table, weight = as_table(X), np.random.default_rng(1).integers(0, 3, N).astype(float) if weighted else None

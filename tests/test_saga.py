@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from auclid import SPAM, LeastSquaresAUC
+from auclid import SPAM, LeastSquaresAUC, _sizes
 from auclid.data import as_table
 from auclid.penalties import L2, Ball, ElasticNet, prox
-from auclid.solvers import saga
 from auclid.solvers.saga import SagaSolver
 from auclid.stats.class_means import first_pass
 from reference import pair_objective, spam_gradient
@@ -54,7 +53,7 @@ def by_the_book(X, is_pos, weight, order, step, probability, penalty):
 @pytest.mark.parametrize("weighted", [False, True])
 @LAZY
 def test_a_step_is_that_of_the_book(layout, penalty, weighted, lazy, monkeypatch):
-    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
+    monkeypatch.setattr(_sizes, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
     X, y = problem()
     is_pos, weight = y == 1, np.arange(len(y)) % 4 + 1.0 if weighted else np.ones(len(y))
     rows, solver = as_table(layout(X)), SagaSolver(penalty)
@@ -76,7 +75,7 @@ NETS = [ElasticNet(l1, l2) for l1 in (0.003, 0.03, 0.3) for l2 in (0.0, 0.2)]
 @pytest.mark.parametrize("penalty", NETS, ids=str)
 def test_columns_that_few_rows_meet_make_the_same_steps(penalty, monkeypatch):
     """They drift to zero, stay there, leave it again, and cross it, while no row meets them."""
-    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0)
+    monkeypatch.setattr(_sizes, "MIN_COLUMNS_PER_ENTRY", 0)
     rng = np.random.default_rng(1)
     n, d = 150, 40
     is_pos = rng.random(n) < 0.3
@@ -101,7 +100,7 @@ def test_columns_that_few_rows_meet_make_the_same_steps(penalty, monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 @LAZY
 def test_it_converges_linearly_to_the_exact_optimum(layout, l1, weighted, lazy, monkeypatch):
-    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
+    monkeypatch.setattr(_sizes, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
     X, y = problem(400)
     weight = np.arange(400) % 3 + 0.5 if weighted else None
     exact = LeastSquaresAUC(0.05, l1=l1, tol=1e-13, max_iter=10_000).fit(X, y, weight).coef_[0]
@@ -145,3 +144,15 @@ def test_rows_of_weight_zero_are_never_drawn():
     some.fit(X[weight > 0.0], y[weight > 0.0])
     all_rows.fit(X, y, weight)
     np.testing.assert_allclose(some.coef_, all_rows.coef_, rtol=1e-6)
+
+
+def test_only_saga_leaves_the_zeros_of_the_optimum():
+    """What `auclid methods` and docs/choosing.md say of few columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = (X[:, :3].sum(axis=1) + rng.normal(size=400) > 1).astype(int)
+    optimum = LeastSquaresAUC(l1=0.3, tol=1e-12).fit(X, y).coef_ != 0
+    found = SPAM(l1=0.3, variance_reduction="saga", n_epochs=50, random_state=0).fit(X, y).coef_ != 0
+    assert 3 <= optimum.sum() < 10
+    np.testing.assert_array_equal(found, optimum)
+    assert np.count_nonzero(SPAM(l1=0.3, random_state=0).fit(X, y).coef_) == 30

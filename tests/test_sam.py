@@ -106,8 +106,8 @@ def compiled(layout):
 
 @pytest.mark.parametrize("layout", [compiled(layout) for layout in LAYOUTS])
 def test_every_kind_of_rows_takes_the_same_walk(layout, monkeypatch):
-    monkeypatch.setattr("auclid.data.sizes.COPY_BYTES", 0)
-    monkeypatch.setattr("auclid.data.sizes.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
+    monkeypatch.setattr("auclid._sizes.COPY_BYTES", 0)
+    monkeypatch.setattr("auclid._sizes.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
     X, is_pos = table()
     X = X.astype(np.float32).astype(np.float64)
     _, mean = reference_fit(X, is_pos, "PSAM", "hinge")
@@ -370,7 +370,7 @@ def test_a_stream_takes_alpha_from_the_pairs_so_far(method, t0):
 
 @pytest.mark.parametrize("copied", [0, 1 << 20])
 def test_fortran_order_gives_the_same_bits(copied, monkeypatch):
-    monkeypatch.setattr("auclid.data.sizes.COPY_BYTES", copied)
+    monkeypatch.setattr("auclid._sizes.COPY_BYTES", copied)
     X, is_pos = table()
     models = [PSAM(random_state=0).fit(turned(X), is_pos) for turned in (np.asarray, np.asfortranarray)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)

@@ -8,26 +8,41 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import (
+    ASAM,
+    CBR,
+    FSAUC,
+    OAM,
+    OPAUC,
     PNUAUC,
+    PSAM,
     SAMULT,
+    SOLAM,
+    SPAM,
+    AdaOAM,
     AUCClassifier,
     Calibrated,
     Columns,
+    FactorizationRanker,
     Kernelized,
+    KMeansNystroem,
     LeastSquaresAUC,
     LeastSquaresAUCCV,
     MulticlassAUC,
     OrderedRanker,
     RandomFourier,
+    RankBoost,
     RankSVM,
     Scorecard,
     SurvivalRanker,
+    UniExp,
+    _sizes,
 )
 from auclid.losses import curvature, hinges, slope, value
 
@@ -66,7 +81,35 @@ def _(loss):
     return ((1.0, 1.0), (loss.weight, 2.0))
 
 
+STREAMS = [
+    SPAM(random_state=0),
+    SPAM(l1=0.01, average=False, random_state=0),
+    SPAM(schedule="constant", shuffle=False),
+    SPAM(variance_reduction="saga", random_state=0),
+    SOLAM(random_state=0),
+    SOLAM(radius=0.5, random_state=0),
+    FSAUC(random_state=0),
+    OPAUC(random_state=0),
+    AdaOAM(delta=0.1, random_state=0),
+    ASAM(random_state=0),
+    ASAM(loss="logistic", random_state=0),
+    PSAM(random_state=0),
+    PSAM(alpha="cv", loss="squared_hinge", random_state=0),
+    OAM(random_state=0),
+    OAM(buffer="reservoir", random_state=0),
+    CBR(random_state=0),
+    UniExp(random_state=0),
+    FactorizationRanker(4, random_state=0),
+    FactorizationRanker("auto", n_epochs=3, random_state=0),
+    Kernelized(RandomFourier(20, random_state=0), SPAM(random_state=0)),
+    Kernelized(KMeansNystroem(20, random_state=0), PSAM(random_state=0)),
+]
+"""Methods that learn a row or a pair at a time, in a random order."""
+
 MODELS = [
+    *STREAMS,
+    RankBoost(20),
+    RankBoost(20, n_neighbors=3),
     LeastSquaresAUC(),
     LeastSquaresAUC(alpha=0.1, l1=0.01, tol=1e-10),
     LeastSquaresAUC(solver="products", tol=1e-12),
@@ -116,7 +159,7 @@ def table(model, n=400, d=4):
     classes = 3 if isinstance(model, MulticlassAUC) else 2
     y = rng.integers(classes, size=n) if classes == 3 else (rng.random(n) < 0.3).astype(int)
     X = rng.normal(size=(n, d)) + 0.7 * y[:, None] * (np.arange(d) < 2)
-    if isinstance(model, UNWEIGHTED):
+    if isinstance(model, UNWEIGHTED) or getattr(model, "n_neighbors", 0):
         y = np.where(rng.random(n) < 0.4, -1, y)
     if isinstance(model, OrderedRanker):
         y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=n), [-1.0, 0.0, 1.0])
@@ -126,17 +169,17 @@ def table(model, n=400, d=4):
     return X, y, rng.integers(1, 4, size=n).astype(float)
 
 
-def blocks(X, y, weight=None, size=97):
+def blocks(X, y, weight=None, size=97, memory=None):
     def read():
         for k in range(0, len(y), size):
             part = slice(k, k + size)
             yield (X[part], y[part]) if weight is None else (X[part], y[part], weight[part])
 
-    return auclid.scan(read)
+    return auclid.scan(read, memory=memory)
 
 
 def on_dask(X, y, weight=None, size=97):
-    rows = da.from_array(X, chunks=(size, X.shape[1]))
+    rows = da.from_array(X, chunks=(size, X.shape[1]), asarray=False)
     label = da.from_array(y, chunks=size)
     return rows, label, None if weight is None else da.from_array(weight, chunks=size)
 
@@ -187,6 +230,66 @@ def test_rows_give_the_same_model_wherever_they_are(model, weighted, where):
     assert_same(whole, other, X)
 
 
+@pytest.mark.parametrize("model", STREAMS, ids=named)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_streams_have_the_bits_of_memory_where_memory_holds_the_rows(model, weighted):
+    X, y, weight = table(model)
+    weight = weight if weighted else None
+    rows, label, mass = on_dask(X, y, weight)
+    whole = clone(model).fit(X, y, sample_weight=weight).decision_function(X)
+    for other in (clone(model).fit(blocks(X, y, weight)), clone(model).fit(rows, label, sample_weight=mass)):
+        np.testing.assert_array_equal(other.decision_function(X), whole)
+
+
+@pytest.mark.parametrize("model", [*STREAMS, RankBoost(20)], ids=named)
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_streams_beyond_memory_have_one_order_of_parts(model, kind, monkeypatch):
+    """Files and Dask cut in the same places: parts in random order, eight shuffled at a time; nearly as good."""
+    monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
+    X, y, weight = table(model, n=1500)
+    given = sparse.csr_matrix(np.where(X < -0.5, 0.0, X)) if kind == "csr" else X
+    rows, label, mass = on_dask(given, y, weight)
+    files = clone(model).fit(blocks(given, y, weight, memory=0))
+    dask = clone(model).fit(rows, label, sample_weight=mass)
+    np.testing.assert_array_equal(dask.decision_function(given), files.decision_function(given))
+    whole = clone(model).fit(given, y, sample_weight=weight)
+    assert files.score(given, y) > whole.score(given, y) - 0.02
+
+
+@pytest.mark.parametrize(
+    "feature_map", [RandomFourier(8, random_state=0), KMeansNystroem(8, random_state=0)], ids=named
+)
+def test_feature_maps_are_the_same_wherever_rows_are(feature_map, monkeypatch):
+    X, y, _ = table(None)
+    expected = clone(feature_map).fit(X).transform(X)
+    for memory in (1 << 26, 0):
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", memory)
+        for other in (blocks(X, y, memory=memory), on_dask(X, y)[0]):
+            np.testing.assert_allclose(clone(feature_map).fit(other).transform(X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [LeastSquaresAUC(), SPAM(), Scorecard(), AUCClassifier(), Calibrated(RankSVM())])
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_a_missing_label_gets_one_sentence_wherever_rows_are(model, kind):
+    X, y, _ = table(None)
+    y = y.astype(float) if kind == "number" else np.where(y, "yes", "no").astype(object)
+    y[300] = np.nan if kind == "number" else None
+    said = (
+        rf"The 'y' parameter of {type(model).__name__} must have a label in each row\. Got a missing one in "
+        r"(1 of 400 rows|block 3 of the function given to scan|partition 3 of y) instead\. Leave such rows out, or"
+    )
+    for given in ((X, y), (blocks(X, y),), on_dask(X, y)[:2]):
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(*given)
+
+
+def test_partial_fit_takes_rows_of_files_and_dask_in_their_order():
+    X, y, _ = table(None)
+    expected = SPAM(random_state=0).partial_fit(X, y).coef_
+    for rows, label in ((blocks(X, y), y), on_dask(X, y)[:2]):
+        np.testing.assert_array_equal(SPAM(random_state=0).partial_fit(rows, label).coef_, expected)
+
+
 @pytest.mark.parametrize("loss", ["square", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("options", [{}, {"l1": 0.02}, {"alpha": 0.01}], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
@@ -232,8 +335,9 @@ TABLE_MODELS = [
     Calibrated(make_pipeline(Columns(), LeastSquaresAUC())),
     Calibrated(Scorecard(interactions=0), cv=3),
 ]
-NUMBERS = Calibrated(RankSVM(alpha=0.01, tol=1e-10))
-TABLES = [(model, kind) for model in TABLE_MODELS for kind in ("array", "frame")] + [(NUMBERS, "numbers")]
+NUMBERS = [Calibrated(RankSVM(alpha=0.01, tol=1e-10)), Calibrated(SPAM(random_state=0))]
+TABLES = [(model, kind) for model in TABLE_MODELS for kind in ("array", "frame")]
+TABLES += [(model, "numbers") for model in NUMBERS]
 """Models, and the tables that they take: an array with missing numbers, a frame of any columns, one of numbers only."""
 
 

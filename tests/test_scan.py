@@ -24,6 +24,7 @@ from auclid import _sizes
 from auclid.data.readers import reader
 from auclid.data.readers.libsvm import whole_lines
 from auclid.data.sizes import as_bytes
+from auclid.metrics import auc_interval, average_precision, roc_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.solvers.threshold import youden_threshold
 from auclid.stats.labelled import bounded_sample
@@ -687,3 +688,24 @@ def test_huge_rows_that_are_all_alike_have_one_score():
     model = auclid.RankSVM().fit(auclid.scan(lambda: iter(parts)))
     assert np.isfinite(model.coef_).all()
     assert np.ptp(model.decision_function(X)) == 0.0
+
+
+def test_metrics_take_the_weights_of_files_with_their_labels():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.3
+    X, weight = rng.normal(size=(200, 2)) + y[:, None], rng.integers(4, size=200).astype(float)
+    rows = auclid.scan(X, target=y, sample_weight=weight)
+    model = auclid.LeastSquaresAUC().fit(rows)
+    s = model.decision_function(X)
+    assert roc_auc(rows, s) == model.score(rows) == roc_auc(y, s, sample_weight=weight)
+    assert average_precision(rows, s) == average_precision(y, s, sample_weight=weight)
+    assert auc_interval(rows, s) == auc_interval(y, s, sample_weight=weight)
+    assert roc_auc(rows, s, sample_weight=np.ones(200)) == pytest.approx(roc_auc(y, s), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["y_score", "sample_weight"])
+def test_rows_of_files_are_no_scores_and_no_weights(name):
+    rows = auclid.scan(np.arange(8.0)[:, None], target=np.arange(8) % 2)
+    columns = {"y_score": np.arange(8.0), name: rows}
+    with pytest.raises(ValueError, match=rf"The '{name}' parameter of roc_auc must be an array.*Got rows of files"):
+        roc_auc(rows, **columns)

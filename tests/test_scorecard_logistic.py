@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 from sklearn.base import clone
 
-from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
+from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes, load, save
 from auclid.additive import _fit, _logistic
 from auclid.additive._basis import basis_rows
 from auclid.additive._logistic import LogisticModels, minimise
@@ -162,10 +162,38 @@ def test_where_a_step_is_dear_the_square_loss_it_is(monkeypatch):
     assert model.loss_ == "square"
 
 
-def test_a_stream_that_goes_on_is_that_of_the_square_loss():
+def test_a_card_that_learns_on_is_that_of_the_square_loss_in_the_unit_of_its_fit(tmp_path):
+    """Score = a + b·score of the square loss, with the b and a that keep spread and midpoint on the rows of the fit."""
     X, y = problem()
-    model, square = (Scorecard(ranker, random_state=0).fit(X[:600], y[:600]) for ranker in (None, LeastSquaresAUCCV()))
+    cards = (Scorecard(ranker, interactions=0, random_state=0) for ranker in (None, LeastSquaresAUCCV()))
+    model, square = (card.fit(X[:600], y[:600]) for card in cards)
     assert model.loss_ == "logistic"
-    again = clone(model).fit(X[:600], y[:600]).partial_fit(X[600:], y[600:])
-    np.testing.assert_allclose(again.decision_function(X), square.partial_fit(X[600:], y[600:]).decision_function(X))
-    assert again.loss_ == "square"
+    first, start = (each.decision_function(X[:600]) for each in (model, square))
+
+    def centre_and_spread(scores):
+        classes = [scores[y[:600] == label] for label in (False, True)]
+        return np.mean([each.mean() for each in classes]), np.sqrt(sum(each.var() for each in classes))
+
+    (a, b), (_, d) = centre_and_spread(first), centre_and_spread(start)
+    save(tmp_path / "card.auclid", model)
+    for card in (model, load(tmp_path / "card.auclid")):
+        for batch in (slice(600, 700), slice(700, 800)):
+            card.partial_fit(X[batch], y[batch])
+        assert card.loss_ == "square"
+    np.testing.assert_array_equal(card.decision_function(X), model.decision_function(X))
+    square.partial_fit(X[600:], y[600:])
+    expected = b / d * square.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), expected + a, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(X), square.predict_proba(X), atol=1e-12)
+    again = model.decision_function(X[:600])
+    assert abs(np.median(again) - np.median(first)) < 0.2 * b and 0.8 < again.std() / first.std() < 1.25
+
+
+def test_edits_of_a_card_that_learns_on_keep_their_size():
+    X, y = problem()
+    model = Scorecard(interactions=0, random_state=0).fit(X[:600], y[:600])
+    span = np.ptp(model.shapes_[0].values)
+    model.edit("x0", "set", low=0.5, high=1.0, value=span, reason="a test")
+    model.partial_fit(X[600:], y[600:])
+    assert np.ptp(model._unedited[1][0].values) == pytest.approx(span, rel=0.25)
+    assert model.contributions([[0.75, 1.0, 0.0]])[0, 0] == pytest.approx(span, abs=1e-9)

@@ -9,7 +9,6 @@ from sklearn.model_selection import cross_val_score
 import auclid
 import reference_order as slow
 from auclid import LeastSquaresAUCCV, OrderedRanker, Scorecard, SurvivalRanker, _sizes
-from auclid.additive import _order_moments
 from auclid.additive._basis import basis_rows, make_basis
 from auclid.additive._columns import ColumnSpec
 from auclid.additive._features import learn_features
@@ -227,7 +226,7 @@ def test_many_levels_are_joined(monkeypatch):
     X, _, *_ = rows("levels", n=600)
     y = X["a"].abs() + 0.3 * X["b"]
     exact = Scorecard(OrderedRanker(), interactions=0, n_knots=6).fit(X, y)
-    monkeypatch.setattr(_order_moments, "MAX_ORDER_LEVELS", 50)
+    monkeypatch.setattr(_sizes, "MAX_ORDER_LEVELS", 50)
     joined = Scorecard(OrderedRanker(), interactions=0, n_knots=6).fit(X, y)
     assert joined.score(X, y) == pytest.approx(exact.score(X, y), abs=0.005)
 

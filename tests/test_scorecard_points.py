@@ -79,6 +79,24 @@ def test_no_column_has_more_bins_than_allowed(card):
     assert model.points(max_bins=2).attrs["auc_lost"] > model.points(max_bins=8).attrs["auc_lost"]
 
 
+def test_a_table_has_no_more_lines_than_allowed():
+    """Lines of missing cells count too; more lines lose less."""
+    X, y = loans(pair=0.0)
+    rng = np.random.default_rng(0)
+    for k in range(12):
+        X[f"more_{k}"] = np.where(rng.random(len(X)) < 0.1, np.nan, rng.normal(size=len(X)) + 0.4 * y)
+    model = Scorecard(interactions=0, random_state=0).fit(X, y)
+    assert len(model.points()) <= 120
+    lost = []
+    for most in (40, 60, 200):
+        table = model.points(max_lines=most, max_auc_lost=0.0)
+        assert len(table) <= most and {"missing"} <= set(table["bin"])
+        assert len(model.point_bins(max_lines=most)) <= most
+        lost.append(table.attrs["auc_lost"])
+    assert lost[0] > lost[1] > lost[2]
+    assert len(model.points(max_bins=8, max_lines=50)) <= 50 < len(model.points(max_bins=8))
+
+
 def test_bins_are_counted_and_readable(card):
     model, X, y = card
     table = model.points(max_bins=6)
@@ -133,11 +151,16 @@ def test_points_do_not_run_on_beyond_the_data(card):
 @pytest.mark.parametrize(
     ("name", "value"),
     [("max_bins", 0), ("max_bins", 2.5), ("max_bins", "many"), ("higher", "up"), ("min_share", 0.7), ("min_share", "x"),
-     ("max_auc_lost", -1.0), ("max_bins", True)],
+     ("max_auc_lost", -1.0), ("max_bins", True), ("max_lines", 1), ("max_lines", "few"), ("max_lines", None)],
 )  # fmt: skip
 def test_bad_settings_get_a_sentence(card, name, value):
     with pytest.raises(ValueError, match=f"'{name}' of Scorecard.points must be .* Got {value!r} instead."):
         card[0].points(**{name: value})
+
+
+def test_lines_are_not_bounded_without_bins(card):
+    with pytest.raises(ValueError, match=r"'max_lines' of Scorecard.points must be 'auto' without bins .* Got 50"):
+        card[0].points(max_bins=None, max_lines=50)
 
 
 # --- counts ---------------------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 
 import reference_semi as slow
-from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
+from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, _sizes, make
 from auclid.data import Stacked, as_table
 from auclid.solvers.semi_supervised import CURVATURE, PNU, Samult, across, best, combine, inside
-from auclid.stats import samples
-from auclid.stats.moments import block_moments
+from auclid.stats.moments import grouped_moments
 from auclid.stats.prior import energy_prior
 from auclid.stats.samples import ReservoirSample, SetSamples, extend_sample, merge_samples
 from auclid.stats.sets import Sets
@@ -43,6 +42,10 @@ def marked(neg, pos, unl, mark=-1):
     """The three sets as X and y."""
     y = np.repeat([0, 1, mark], [len(neg), len(pos), len(unl)])
     return np.vstack([neg, pos, unl]), y
+
+
+def block_moments(block):
+    return grouped_moments(as_table(block), np.zeros(len(block), np.int8), 1)[0]
 
 
 def moments(neg, pos, unl):
@@ -220,7 +223,7 @@ def test_a_risk_without_minimum_is_refused_where_the_weight_cannot_be_reduced():
 @pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
 @pytest.mark.parametrize("params", [{"unlabeled_weight": 0.3, "alpha": 0.1}, {}])
 def test_chunks_in_their_order_are_one_fit(cls, params, monkeypatch):
-    monkeypatch.setattr(samples, "SAMPLE_CAPACITY", 40)
+    monkeypatch.setattr(_sizes, "SAMPLE_CAPACITY", 40)
     X, y, _ = mixed()
     whole, parts = quiet(cls(**params), X, y), cls(**params)
     with warnings.catch_warnings():
@@ -335,7 +338,7 @@ def test_everything_chosen_by_itself_on_one_or_two_positives(cls):
 
 
 def test_too_many_columns_are_refused(monkeypatch):
-    monkeypatch.setattr("auclid.stats.moments.LARGEST", 3)
+    monkeypatch.setattr("auclid._sizes.MAX_STATE_COLUMNS", 3)
     X, y, _ = mixed()
     with pytest.raises(ValueError, match=r"SAMULT must be d x d.*d = 4 columns.*QSGS2AUC"):
         SAMULT().fit(X, y)
@@ -563,7 +566,7 @@ def test_the_class_prior_is_kept_and_doubted():
 
 
 def test_a_sample_holds_each_row_with_the_same_probability(monkeypatch):
-    monkeypatch.setattr(samples, "SAMPLE_CAPACITY", 10)
+    monkeypatch.setattr(_sizes, "SAMPLE_CAPACITY", 10)
     rng, counts = np.random.default_rng(0), np.zeros(40)
     table = as_table(np.arange(40.0)[:, None])
     for _ in range(2000):

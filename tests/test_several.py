@@ -232,7 +232,7 @@ def test_bad_groups_get_a_sentence():
     X, y, group = grouped()
     with pytest.raises(ValueError, match=r"'groups' of MinimaxAUC must be one a row; got 3 for 160 rows"):
         MinimaxAUC().fit(X, y, group[:3])
-    with pytest.raises(ValueError, match="labels of one kind, none missing"):
+    with pytest.raises(ValueError, match="must have a label in each row"):
         MinimaxAUC().fit(X, y, [None, *["a"] * 159])
 
 

@@ -58,3 +58,9 @@ def test_formulas_become_mathml_and_code_stays():
     page = render("Let $x_i$ be `$HOME`.\n\n$$\n\\frac{a}{b}\n$$\n\n```sh\necho $A $B\n```\n")
     assert page.count("<math") == 2 and 'display="block"' in page
     assert "`$HOME`" in page and "echo $A $B" in page
+
+
+def test_guides_come_before_the_reference_in_a_search():
+    boost = runpy.run_path(str(ROOT / "docs" / "hooks" / "search.py"))["boost"]
+    places = [boost(path) for path in ("questions.md", "statistics.md", "reference/metrics.md", "record/spam.md")]
+    assert places == sorted(places, reverse=True) and len(set(places)) == 4

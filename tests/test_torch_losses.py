@@ -13,7 +13,7 @@ from auclid import losses, pairs
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: `make test-torch` runs these")
 
-from auclid.torch import MomentLoss, PairLoss, _logistic  # noqa: E402
+from auclid.torch import MomentLoss, PairLoss, _batch, _logistic  # noqa: E402
 
 LOSSES = ["squared_hinge", "hinge", "square", "logistic"]
 CUTTABLE = [name for name in LOSSES if name != "square"]
@@ -468,6 +468,35 @@ def test_shapes_and_types_are_checked():
         PairLoss()(torch.zeros(2), y, torch.ones(3))
     with pytest.raises(ValueError, match=r"weights in \[0, inf\). Got -1.0"):
         PairLoss()(torch.zeros(2), y, torch.tensor([1.0, -1.0]))
+    with pytest.raises(ValueError, match=r"weights in \[0, inf\). Got inf"):
+        PairLoss()(torch.zeros(2), y, torch.tensor([1.0, torch.inf]))
+
+
+@pytest.mark.parametrize("module", [PairLoss(), MomentLoss()])
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ([1, 2, 1], "Got the values 1, 2 instead; pass a comparison"),
+        ([0.0, 0.9, 1.0], "Got the values 0, 0.9, 1 instead.*A soft label is two rows"),
+        ([-1, 0, 1], "Got the values -1, 0, 1 instead"),
+        ([0.0, torch.inf, torch.nan], "Got the values 0, inf, nan instead"),
+    ],
+)
+def test_labels_without_a_meaning_are_refused(module, targets, said):
+    with pytest.raises(ValueError, match=f"{type(module).__name__} expects targets 0 and 1, -1 and 1, or bool.*{said}"):
+        module(torch.zeros(3), torch.tensor(targets))
+    assert module.state_dict() == {}
+
+
+def test_values_are_checked_with_one_wait_for_the_device(monkeypatch):
+    """Reading a value back is what makes a GPU wait: labels, weights and scores are checked at once."""
+    waits = []
+    for name in ("tolist", "item", "__bool__", "__float__"):
+        plain = getattr(torch.Tensor, name)
+        monkeypatch.setattr(torch.Tensor, name, lambda self, plain=plain: waits.append(self) or plain(self))
+    score, y, weight = batch(20)
+    _batch.as_batch("PairLoss", score, y.double(), weight)
+    assert len(waits) == 1
 
 
 def test_second_derivatives_are_refused():
@@ -476,6 +505,13 @@ def test_second_derivatives_are_refused():
     (gradient,) = torch.autograd.grad(PairLoss()(score, y), score, create_graph=True)
     with pytest.raises(RuntimeError, match="have no second derivatives"):
         gradient.sum().backward()
+
+
+@pytest.mark.parametrize("module", [PairLoss("logistic"), MomentLoss(decay=0.0)])
+def test_gradients_by_torch_func_are_those_of_backward(module):
+    score, y, weight = batch(10)
+    gradient = torch.func.grad(lambda scores: module(scores, y, weight))(score)
+    np.testing.assert_allclose(gradient, value_and_gradient(module, score, y, weight)[1], atol=1e-15)
 
 
 def test_modules_print_their_parameters():

@@ -98,6 +98,9 @@ def test_a_data_loader_takes_it(workers):
     ("arguments", "said"),
     [
         ((np.zeros(5), 4), "rows of both classes. Got 0 positive and 5 negative"),
+        ((np.array([1, 2, 1]), 2), "BalancedSampler expects targets 0 and 1.*Got the values 1, 2"),
+        (([0.0, 1.0, np.nan], 2), "Got the values 0, 1, nan"),
+        ((np.column_stack([Y, Y]), 4), r"targets of shape \(n,\). Got \(50, 2\) instead"),
         ((Y, 1), "'batch_size'|batch_size of BalancedSampler"),
         ((Y, 4, 4), "positives"),
         ((Y, 4, 0), "positives"),
@@ -106,6 +109,26 @@ def test_a_data_loader_takes_it(workers):
 def test_arguments_are_checked(arguments, said):
     with pytest.raises(ValueError, match=said):
         BalancedSampler(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({}, r"expects what state_dict\(\) gave.*Got \[\] instead"),
+        ({"seed": 0, "epoch": "first", "batch": 1}, "'epoch' parameter"),
+        ({"seed": 0, "epoch": 0, "batch": 99}, "'batch' parameter"),
+    ],
+)
+def test_states_are_checked(state, said):
+    sampler = BalancedSampler(Y, 6, seed=1)
+    with pytest.raises(ValueError, match=said):
+        sampler.load_state_dict(state)
+    assert list(sampler) == list(BalancedSampler(Y, 6, seed=1))
+
+
+def test_labels_of_words_are_refused():
+    with pytest.raises(TypeError, match="BalancedSampler expects targets as a tensor, or what becomes one"):
+        BalancedSampler(["yes", "no"], 2)
 
 
 def test_ranks_are_checked():

@@ -110,6 +110,21 @@ def test_what_head_cannot_do_is_told():
         head(torch.nn.ReLU(), [(X, y)])
     with pytest.raises(ValueError, match=r"expects 2 columns of targets, one for each output. Got 1"):
         head(network(outputs=2), [(X, y)])
+    with pytest.raises(ValueError, match=r"head expects targets 0 and 1, .*Got the values 1, 2 instead"):
+        head(network(), [(X, y + 1.0)])
+    model = network()
+    before = model[2].weight.detach().clone()
+    for loader, counts in (([], r"Got \[0\] positive and \[0\]"), ([(X, 0 * y)], r"Got \[0\] positive and \[400\]")):
+        for ranker in (LeastSquaresAUC(), RankSVM()):
+            with pytest.raises(ValueError, match=f"loader with rows of both classes for each output. {counts}"):
+                head(model, loader, ranker=ranker)
+    assert torch.equal(model[2].weight, before)
+    for wrong, said in (([X], "Tensor"), ([(X, y, y)], "tuple of 3"), ([{"X": X}], r"a mapping of \['X'\]")):
+        with pytest.raises(TypeError, match=rf"batches \(inputs, targets\), or mappings with 'labels'. Got {said}"):
+            head(model, wrong)
+    for ranker in (auclid.FactorizationRanker(), "RankSVM"):
+        with pytest.raises(TypeError, match="expects a linear ranker of auclid"):
+            head(model, [(X, y)], ranker=ranker)
     with pytest.raises(ValueError, match="one row for each of the 400 targets"):
         head(network(), [(X[None].repeat(2, 1, 1), y)])
 
@@ -147,6 +162,10 @@ def test_a_streaming_auc_is_that_of_all_batches():
     assert metric.compute().item() == pytest.approx(expected, abs=1e-7)
     assert weighted.compute().item() == pytest.approx(expected, abs=1e-7)
     assert metric.interval() == pytest.approx(array_metrics.auc_interval(y.numpy(), X[:, 0].numpy()))
+    before = metric.bounds()
+    with pytest.raises(ValueError, match=r"StreamingAUC expects targets 0 and 1, .*Got the values 0, 0.5, 1 instead"):
+        metric.update(torch.zeros(3), torch.tensor([0.0, 0.5, 1.0]))
+    assert metric.bounds() == before
     metric.reset()
     assert metric.compute().isnan()
 
@@ -258,45 +277,6 @@ def test_torch_compile(backend, criterion):
     compiled.backward()
     torch.testing.assert_close(compiled, plain)
     torch.testing.assert_close(model[0].weight.grad, expected)
-
-
-def test_skorch_takes_the_loss():
-    skorch = pytest.importorskip("skorch")
-    X, y = table()
-    net = skorch.NeuralNet(
-        network, criterion=PairLoss, criterion__loss="logistic", max_epochs=15, lr=0.5, batch_size=100,
-        train_split=None, verbose=0,
-    )  # fmt: skip
-    net.fit(X.numpy(), y.numpy()[:, None])
-    assert array_metrics.roc_auc(y.numpy(), net.predict(X.numpy())[:, 0]) > 0.85
-
-
-def test_lightning_takes_the_loss_and_the_sampler(tmp_path):
-    lightning = pytest.importorskip("pytorch_lightning")
-    X, y = table()
-
-    class Model(lightning.LightningModule):
-        def __init__(self):
-            super().__init__()
-            self.network, self.criterion = network(), PairLoss(memory=32)
-
-        def training_step(self, batch, _):
-            return self.criterion(self.network(batch[0]).squeeze(1), batch[1])
-
-        def configure_optimizers(self):
-            return torch.optim.Adam(self.parameters(), lr=1e-2)
-
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, y), batch_sampler=BalancedSampler(y, 32, 8))
-    model = Model()
-    trainer = lightning.Trainer(
-        max_epochs=5, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
-        enable_checkpointing=False, default_root_dir=tmp_path,
-    )  # fmt: skip
-    trainer.fit(model, loader)
-    assert metrics.roc_auc(y, model.network(X).squeeze(1)) > 0.85
-    trainer.save_checkpoint(tmp_path / "kept.ckpt")
-    again = Model.load_from_checkpoint(tmp_path / "kept.ckpt")
-    assert torch.equal(again.criterion.past_scores, model.criterion.past_scores)
 
 
 # --- the package --------------------------------------------------------------------------------------

@@ -1,22 +1,25 @@
 """Build the sdists and wheels of both packages, twice, and check that the bytes are the same.
 
 `python tools/make_dist.py [DIST]`; `make dist` runs it. The second build starts from the first one's sdist, in another
-folder, so that neither the path nor the time of a checkout can leak into an archive. DIST then also holds SHA256SUMS
-and provenance.json: what was built from which commit, with which tools.
+folder, so that neither the path nor the time of a checkout can leak into an archive. DIST then also holds SHA256SUMS,
+provenance.json (what was built from which commit, with which tools) and sbom.cdx.json (what it depends on).
 """
 
 import hashlib
 import json
 import os
 import platform
+import runpy
 import subprocess
 import sys
 import tarfile
 import tempfile
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "constraints" / f"{sys.version_info[0]}.{sys.version_info[1]}.txt"
+SBOM = runpy.run_path(str(ROOT / "tools" / "sbom.py"))
 FALLBACK_EPOCH = "1580601600"
 """The time that hatchling writes into archives where nobody names one."""
 
@@ -59,8 +62,6 @@ def rebuild(dist: Path, epoch: str) -> dict[str, str]:
 
 def provenance(archives: dict[str, str], epoch: str) -> dict[str, object]:
     """From what, by what and when the archives were built."""
-    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    pins = ROOT / "constraints" / f"{python}.txt"
     return {
         "commit": git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(git("status", "--porcelain", "--untracked-files=no")),
@@ -68,10 +69,16 @@ def provenance(archives: dict[str, str], epoch: str) -> dict[str, object]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "build": version("build"),
-        "constraints": {pins.name: hashlib.sha256(pins.read_bytes()).hexdigest()} if pins.exists() else {},
+        "constraints": {PINS.name: hashlib.sha256(PINS.read_bytes()).hexdigest()} if PINS.exists() else {},
         "built_twice_with_the_same_bytes": True,
         "sha256": archives,
     }
+
+
+def bill_of_materials(archives: dict[str, str], epoch: str) -> dict[str, object]:
+    """The archives, the packages they depend on, and those of the environment in which they were tested."""
+    pins = SBOM["read_pins"](PINS)
+    return SBOM["bill_of_materials"](version("auclid"), metadata("auclid")["License-Expression"], archives, pins, epoch)
 
 
 def main(dist: Path) -> None:
@@ -83,8 +90,8 @@ def main(dist: Path) -> None:
     if differ:
         raise SystemExit(f"A second build must give the same bytes; these differ: {', '.join(differ)}.")
     (dist / "SHA256SUMS").write_text("".join(f"{sum_}  {name}\n" for name, sum_ in first.items()), encoding="utf-8")
-    note = json.dumps(provenance(first, epoch), indent=2) + "\n"
-    (dist / "provenance.json").write_text(note, encoding="utf-8")
+    for name, note in (("provenance", provenance(first, epoch)), ("sbom.cdx", bill_of_materials(first, epoch))):
+        (dist / f"{name}.json").write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
     print(f"{len(first)} archives, built twice with the same bytes; SOURCE_DATE_EPOCH={epoch}.")
 
 

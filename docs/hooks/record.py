@@ -1,4 +1,4 @@
-"""The pages that `auclid experiments report` writes to docs/record: full width, verdicts in colour."""
+"""The pages that `auclid experiments report` writes to docs/record: tables in full width, verdicts in colour."""
 
 import re
 
@@ -6,8 +6,8 @@ VERDICT = re.compile("[▲=▼] (better|met|worse)")
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Hide the side bars: the tables are wide."""
-    if page.file.src_uri.startswith("record/"):
+    """Hide the side bars of all pages but the first: the tables are wide."""
+    if page.file.src_uri.startswith("record/") and page.file.name != "index":
         page.meta.setdefault("hide", ["navigation", "toc"])
     return markdown
 

@@ -53,7 +53,7 @@ WORDS = {
     "streams": (4, "pipelines, dict rows"),
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
-    "exporters": (5, "SQL, ONNX, JSON, Python"),
+    "exporters": (5, "SQL, ONNX, PMML, JSON, Python"),
     "reports": (5, "pages to decide on"),
     "comparison": (5, "estimators on equal folds"),
     "monitoring": (5, "drift, AUC over time"),

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from PIL import Image
 
-SIZE = (1000, 1120)
+SIZE = (1000, 575)
+"""The verdict, without the tables below it."""
 
 chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if chromium is None:

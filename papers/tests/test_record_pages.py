@@ -11,6 +11,7 @@ from scipy.stats import binomtest, ttest_1samp
 from auclid import algorithms
 from auclid_papers import (
     Record,
+    claims,
     comparison,
     experiments,
     figures,
@@ -108,6 +109,23 @@ def test_the_tally_adds_up(record):
     share, words = (spam["met"] + 1) / (spam["met"] + 2), comparison.tally_sentences(frame[frame["paper"] == "SPAM"])
     assert f"{spam['met']} met, 1 beaten, 1 missed ({share:.1%} met or beaten)" in words
     assert f"{spam['missing']} without data" in words
+
+
+@pytest.mark.parametrize(
+    ("only", "datasets", "runs", "expected"),
+    [
+        ((), 2, 50, claims.UNKNOWN),
+        ((), 3, 1, claims.HOLDS),
+        (("sector",), 1, 9, claims.UNKNOWN),
+        (("sector",), 1, 10, claims.HOLDS),
+    ],
+)
+def test_a_claim_is_not_judged_by_a_few_runs(only, datasets, runs, expected):
+    claim = claims.Claim("one", "SPAM", "abstract", "One is better.", only=only)
+    found = claims.Finding(claim, won=datasets, compared=datasets, datasets=datasets, runs=runs, median=0.1)
+    assert found.verdict == expected
+    assert found._replace(won=0).verdict == (claims.FAILS if expected == claims.HOLDS else expected)
+    assert found.sentence().endswith("Too few to tell.") == (expected == claims.UNKNOWN)
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------

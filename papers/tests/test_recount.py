@@ -152,15 +152,9 @@ def beyond(pair, measure):
     return score(pair[0], measure) - score(pair[1], measure)
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["id"])
-def test_a_claim_is_counted_again(claim):
-    rows = {cells[0][0]: cells for _, _, some in read_tables(page("claims")) for cells in some}
-    _, (place,), (verdict,), (words, *_) = rows[claim["claim"]]
-    assert place == claim["place"]
-    if "experiment" not in claim:
-        assert verdict == "cannot be told here" and words == claim["why"]
-        return
-    found, differences, datasets = RAW[claim["experiment"]], [], set()
+def counted_again(claim, found):
+    """(verdict, the numbers of the sentence, where it was lost) of a claim, from the rows of its experiment."""
+    differences, datasets, runs, lost = [], set(), [], set()
     for dataset in sorted({dataset for dataset, _ in found}):
         for ours in claim["ours"]:
             for rival in claim["rivals"]:
@@ -168,13 +162,56 @@ def test_a_claim_is_counted_again(claim):
                 if all(pair) and (not claim.get("only") or dataset in claim["only"]):
                     differences.append(beyond(pair, claim["measure"]))
                     datasets.add(dataset)
+                    lost |= {dataset} if differences[-1] <= -claim.get("margin", 0.0) else set()
+                    runs += [len({row["run"] for row in side}) for side in pair]
     won = sum(difference > -claim.get("margin", 0.0) for difference in differences)
-    assert verdict == ("holds" if won >= claim["need"] * len(differences) else "does not hold")
+    verdict = "holds" if won >= claim["need"] * len(differences) else "does not hold"
+    if min(runs) < 10 if claim.get("only") else len(datasets) < 3:
+        verdict = "cannot be told here"
     margin = [f"{claim['margin']:g}"] if claim.get("margin") else []
-    middle = signed(statistics.median(differences))
-    assert numbers(words)[: 4 + len(margin)] == [
-        *margin, str(won), str(len(differences)), str(len(datasets)), middle
-    ]  # fmt: skip
+    counts = [won, len(differences), len(datasets), min(runs)]
+    return verdict, [*margin, *map(str, counts), signed(statistics.median(differences))], sorted(lost)
+
+
+def told_claim(claim):
+    """(place, verdict, words) of a claim on its page."""
+    rows = {cells[0][0]: cells for _, _, some in read_tables(page("claims")) for cells in some}
+    _, (place,), (verdict,), (words, *_) = rows[claim["claim"]]
+    return place, verdict, words
+
+
+COMPARED = [claim for claim in CLAIMS if "experiment" in claim]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["id"])
+def test_a_claim_is_counted_again(claim):
+    place, verdict, words = told_claim(claim)
+    assert place == claim["place"]
+    if claim not in COMPARED:
+        assert verdict == "cannot be told here" and words == claim["why"]
+        return
+    expected, counts, lost = counted_again(claim, RAW[claim["experiment"]])
+    assert verdict == expected
+    where = re.search(r"Not always on (.*?)\.(?: |$)", words)
+    assert (where[1].split(", ") if where else []) == (lost if verdict == "does not hold" else [])
+    assert numbers(words)[: len(counts)] == counts
+    assert words.endswith("Too few to tell.") == (verdict == "cannot be told here")
+
+
+@pytest.mark.parametrize("claim", COMPARED, ids=lambda claim: claim["id"])
+def test_another_raw_value_is_another_sentence(claim):
+    """The count can fail: with a method far above or far below its values on one dataset the page is wrong."""
+    found = {key: rows for key, rows in RAW[claim["experiment"]].items() if rows}
+    column = {"auc": "auc", "seconds": "fit_seconds"}.get(claim["measure"], "y")
+    rivals = {dataset for dataset, method in found if method in claim["rivals"]}
+    key = min((d, m) for d, m in found if m in claim["ours"] and d in rivals & set(claim.get("only", rivals)))
+    said = numbers(told_claim(claim)[2])
+    for shift in (-1e3, 1e3):
+        moved = [{**row, column: str(float(row[column]) + shift)} for row in found[key]]
+        _, counts, _ = counted_again(claim, {**found, key: moved})
+        if counts != said[: len(counts)]:
+            return
+    raise AssertionError(f"{key} does not count")
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["id"])

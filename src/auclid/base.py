@@ -126,7 +126,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
     ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
         """`_begin_partial` of a batch that may have any columns: the table stays as it came."""
         first = not hasattr(self, "classes_")
-        validation.require_labels(self, y)
+        validation.require_every_label(self, y)
         y = validation.labels(_check_y(y, estimator=self))
         X = validation.checked_table(self, X, reset=first)
         check_consistent_length(X, y)

@@ -10,11 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 N_TREES = 200
@@ -133,14 +131,6 @@ class SmallLightGBM(ClassifierMixin, BaseEstimator):
 def has_lightgbm() -> bool:
     """Whether LightGBM is installed."""
     return importlib.util.find_spec("lightgbm") is not None
-
-
-def behind_scaler(model: BaseEstimator, X: Any) -> Pipeline:
-    """Imputer and scaler before a model: mean 0 and variance 1, or largest size 1 where X is sparse."""
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    if sparse.issparse(X):
-        return make_pipeline(*([imputer] if has_missing(X) else []), MaxAbsScaler(), model)
-    return make_pipeline(imputer, StandardScaler(), model)
 
 
 def has_missing(X: Any) -> bool:

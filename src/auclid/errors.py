@@ -247,6 +247,20 @@ def unknown_name(
     return UnknownNameError(**parts, got=quoted_value(got), hint=hint)
 
 
+def missing_label(got: str, *, owner: Any = "", parameter: str = "y", subject: str = "", hint: str = "") -> DataError:
+    """The error for labels of which some are missing; ``got`` says how many, or where.
+
+    Examples
+    --------
+    >>> from auclid.errors import missing_label
+    >>> str(missing_label("NaN in 1 of 9 rows", owner="SPAM"))
+    "The 'y' parameter of SPAM must have a label in each row. Got NaN in 1 of 9 rows instead. Leave such rows out."
+    """
+    hint = hint or "Leave such rows out."
+    expected = "have a label in each row"
+    return DataError(owner=owner, parameter=parameter, subject=subject, expected=expected, got=got, hint=hint)
+
+
 def unknown_column(owner: Any, parameter: str, name: str, names: Sequence[str], where: str) -> ColumnNotFoundError:
     """The error for a parameter that names a column which a table does not have; a near name is suggested.
 

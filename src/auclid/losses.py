@@ -44,12 +44,26 @@ def as_loss(loss: str | Loss) -> Loss:
 
 @generic
 def value(loss: Loss, m: float) -> float:
-    """l(m)"""
+    """The loss l(m) of a pair whose margin, the score of the positive less that of the negative, is m.
+
+    Examples
+    --------
+    >>> from auclid.losses import SquaredHinge, value
+    >>> value(SquaredHinge(), 0.5)
+    0.25
+    """
 
 
 @generic
 def slope(loss: Loss, m: float) -> float:
-    """l'(m); at a kink the right derivative, so a hinge has slope 0 at the margin 1."""
+    """The derivative l'(m) of a loss; at a kink the right derivative, so a hinge has slope 0 at the margin 1.
+
+    Examples
+    --------
+    >>> from auclid.losses import SquaredHinge, slope
+    >>> slope(SquaredHinge(), 0.5)
+    -1.0
+    """
 
 
 @generic
@@ -62,7 +76,14 @@ def prox_step(loss: Loss, m: float, q: float, s: float) -> float:
 
 @generic
 def curvature(loss: Loss, m: float) -> float:
-    """l''(m); at a kink the right derivative of the slope."""
+    """The second derivative l''(m) of a loss; at a kink the right derivative of the slope.
+
+    Examples
+    --------
+    >>> from auclid.losses import Square, curvature
+    >>> curvature(Square(), 0.5)
+    2.0
+    """
 
 
 @generic

@@ -32,12 +32,22 @@ Penalty: TypeAlias = Any
 
 @generic
 def penalty_value(penalty: Penalty, w: np.ndarray) -> float:
-    """Omega(w)"""
+    """The penalty Omega(w) of weights w."""
 
 
 @generic
 def prox(penalty: Penalty, w: np.ndarray, step: float) -> None:
-    """w <- argmin_v 1/2 |v - w|^2 + step Omega(v), written into w."""
+    """The proximal step of a penalty: w <- argmin_v 1/2 |v - w|^2 + step Omega(v), written into w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.penalties import L2, prox
+    >>> w = np.array([3.0, -1.5])
+    >>> prox(L2(1.0), w, 0.5)
+    >>> w
+    array([ 2., -1.])
+    """
 
 
 @penalty_value.implement(L2)

@@ -160,7 +160,7 @@ SQUARE = [
         "SPAM-NET",
         partial(SPAM, l1=1e-3),
         NATOLE,
-        "few features out of many",
+        "the same with small weights made smaller; B-LS-SVM with l1= makes them zero",
         differs=OWN_SPAM,
         published=PUBLISHED_SPAM,
     ),

@@ -33,7 +33,14 @@ Schedule: TypeAlias = Any
 
 @generic
 def rate(schedule: Schedule, t: float) -> float:
-    """eta_t"""
+    """The step size eta_t of a schedule at step t = 1, 2, ...
+
+    Examples
+    --------
+    >>> from auclid.schedules import Power, rate
+    >>> rate(Power(2.0, 1.0), 4.0)
+    0.5
+    """
 
 
 @rate.implement(Constant)

@@ -187,6 +187,11 @@ def test_hostile_plots_end_well(seed):
     plot_case(np.random.default_rng(seed))
 
 
+def test_scores_beyond_any_axis_are_told():
+    with pytest.raises(ValueError, match=r"plot\.scores expects scores within 1e\+300.*Rescale them"):
+        plot.scores([0, 1, 0, 1], [1.0, 1.7e308, 2.0, 3.0])
+
+
 @pytest.mark.long
 @given(SEEDS)
 @settings(max_examples=500)

@@ -1,5 +1,6 @@
 """The page "What the papers claim, and what we found": a verdict on each claim, counted from the raw results."""
 
+import itertools
 import tomllib
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +17,12 @@ from auclid_papers.overview import PAPERS
 from auclid_papers.record import Record
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told here"
+
+MIN_DATASETS = 3
+"""The datasets that a claim about methods is judged on, at least."""
+
+MIN_RUNS = 10
+"""The runs of each method that a claim about named datasets is judged on, at least."""
 
 
 class Claim(NamedTuple):
@@ -42,12 +49,19 @@ class Finding(NamedTuple):
     won: int = 0
     compared: int = 0
     datasets: int = 0
+    runs: int = 0  # the fewest of a method on a dataset
     median: float = float("nan")  # of the differences, in favour of the claim
+    lost: tuple[str, ...] = ()  # the datasets of the comparisons that were not won
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough runs of the datasets that the claim names, or enough datasets if it names none."""
+        return self.runs >= MIN_RUNS if self.claim.only else self.datasets >= MIN_DATASETS
 
     @property
     def verdict(self) -> str:
         """Whether the claim holds here."""
-        if not self.compared:
+        if not self.is_enough:
             return UNKNOWN
         return HOLDS if self.won >= self.claim.need * self.compared else FAILS
 
@@ -60,9 +74,14 @@ class Finding(NamedTuple):
         word = "Faster" if unit else "Better"
         text = (
             f"{word}{rule} in {self.won} of {counted(self.compared, 'comparison')} on "
-            f"{counted(self.datasets, 'dataset')}; median difference {signed(self.median)}{unit}."
+            f"{counted(self.datasets, 'dataset')}, {counted(self.runs, 'run')} or more of each; "
+            f"median difference {signed(self.median)}{unit}."
         )
-        return f"{text} {self.claim.why}" if self.verdict == FAILS and self.claim.why else text
+        if not self.is_enough:
+            return f"{text} {TEXTS['claims']['too_few']}"
+        if self.verdict == FAILS:
+            return f"{text} Not always on {', '.join(self.lost)}. {self.claim.why}".strip()
+        return text
 
 
 @cache
@@ -113,17 +132,19 @@ def find(claim: Claim, record: str | Path) -> Finding:
     for (dataset, method), some in rows.groupby(["dataset", "method"]):
         if not claim.only or dataset in claim.only:
             parts[str(dataset), str(method)] = some
-    differences: list[float] = []
-    datasets = set()
-    for dataset in sorted({dataset for dataset, _ in parts}):
-        for ours in claim.ours:
-            for rival in claim.rivals:
-                if (dataset, ours) in parts and (dataset, rival) in parts:
-                    differences.append(difference(claim, parts[dataset, ours], parts[dataset, rival]))
-                    datasets.add(dataset)
-    won = sum(one > -claim.margin for one in differences)
+    datasets = sorted({dataset for dataset, _ in parts})
+    pairs = [
+        (parts[dataset, ours], parts[dataset, rival])
+        for dataset, ours, rival in itertools.product(datasets, claim.ours, claim.rivals)
+        if (dataset, ours) in parts and (dataset, rival) in parts
+    ]
+    compared = [str(ours["dataset"].iloc[0]) for ours, _ in pairs]
+    differences = [difference(claim, *pair) for pair in pairs]
+    lost = [dataset for dataset, one in zip(compared, differences, strict=True) if one <= -claim.margin]
+    runs = min((side["run"].nunique() for pair in pairs for side in pair), default=0)
     median = float(pd.Series(differences, dtype=float).median())
-    return Finding(claim, won, len(differences), len(datasets), median)
+    won, kinds = len(pairs) - len(lost), tuple(dict.fromkeys(lost))
+    return Finding(claim, won, len(pairs), len(set(compared)), runs, median, kinds)
 
 
 def page(record: str | Path) -> tuple[str, list[str]]:

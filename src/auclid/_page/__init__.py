@@ -1,8 +1,10 @@
-"""What pages and notebooks share: a style sheet, axes for plots, tables, and how a difference is written."""
+"""What pages and notebooks share: the frame, a style sheet, axes for plots, tables, and how a difference is written."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
+
+from auclid._version import __version__
 
 
 def style(*parts: str) -> str:
@@ -13,6 +15,28 @@ def style(*parts: str) -> str:
 def read(name: str) -> str:
     """A file of this package, as text."""
     return (resources.files(__name__) / name).read_text("utf-8")
+
+
+def page(title: str, body: str, script: str = "") -> str:
+    """A whole page that loads nothing: the HTML of its title, of its header and main part, and its script if any."""
+    scripts = "; script-src 'unsafe-inline'" if script else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'{scripts}">
+<title>{title}</title>
+<style>
+{style()}
+</style>
+</head>
+<body>
+{body}<footer>Made by auclid {escape(__version__)}.</footer>
+{f"<script>{chr(10)}{script}{chr(10)}</script>{chr(10)}" if script else ""}</body>
+</html>
+"""
 
 
 def signed(number: float | None) -> str:

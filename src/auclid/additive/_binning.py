@@ -38,7 +38,8 @@ class BinLimits(NamedTuple):
     max_auc_lost: float
     """The estimated loss of AUC below which no more bins are made."""
     max_lines: float = math.inf
-    """Bins of the whole card, at the most; a column or pair of one bin counts as none."""
+    """Lines of the whole card, at the most: bins, and one for the missing cells of a column that has some. A column
+    without missing cells, or a pair, of one bin has no line."""
 
 
 class ShapeSteps(NamedTuple):
@@ -98,7 +99,8 @@ def binned_card(card: Card, counts: CardCounts, limits: BinLimits) -> BinnedCard
     candidates = [_column_candidate(card, counts, j, limits) for j in range(d)]
     candidates += [_pair_candidate(card, counts, m, pair, limits) for m, pair in enumerate(pair_columns)]
     cost = auc_cost(counts.gap, counts.variance)
-    chosen = _bin_counts([each.errors for each in candidates], cost, limits)
+    has_missing = [bool(each.missing.any()) for each in counts.columns] + [False] * len(pair_columns)
+    chosen = _bin_counts([each.errors for each in candidates], has_missing, cost, limits)
     bins = [each.bins(count) for each, count in zip(candidates, chosen, strict=True)]
     lost = cost * sum(float(each.errors[count - 1]) for each, count in zip(candidates, chosen, strict=True))
     out = BinnedCard(counts, bins[:d], bins[d:], pair_columns, card.missing.copy(), 0.0, lost)
@@ -313,20 +315,28 @@ def rectangle_path(
 # How many bins each shape gets
 
 
-def _bin_counts(paths: Sequence[np.ndarray], cost: float, limits: BinLimits) -> list[int]:
+def _bin_counts(
+    paths: Sequence[np.ndarray], has_missing: Sequence[bool], cost: float, limits: BinLimits
+) -> list[int]:
     """How many bins each shape gets: more where they save most a bin, until the loss is below the bound."""
-    counts, lines = [1] * len(paths), 0
+    counts = [1] * len(paths)
+    lines = sum(_line_count(1, missing) for missing in has_missing)
     left = sum(float(errors[0]) for errors in paths)
     saving = [_best_step(errors, 1) for errors in paths]
     while saving and cost * left > limits.max_auc_lost:
         k = max(range(len(paths)), key=lambda i: saving[i][0])
-        more = saving[k][1] - (counts[k] if counts[k] > 1 else 0)
+        more = _line_count(saving[k][1], has_missing[k]) - _line_count(counts[k], has_missing[k])
         if saving[k][0] <= 0.0 or lines + more > limits.max_lines:
             break
         left -= float(paths[k][counts[k] - 1] - paths[k][saving[k][1] - 1])
         counts[k], lines = saving[k][1], lines + more
         saving[k] = _best_step(paths[k], counts[k])
     return counts
+
+
+def _line_count(bins: int, has_missing: bool) -> int:
+    """The lines of a shape of so many bins."""
+    return bins + has_missing if bins > 1 or has_missing else 0
 
 
 def _best_step(errors: np.ndarray, count: int) -> tuple[float, int]:

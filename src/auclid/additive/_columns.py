@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auclid import _sizes
 from auclid.columns._levels import TextCounts
 from auclid.columns._summary import ColumnLevels, Encodings, block_of, column_names, learn_kinds
 from auclid.data import as_array
 from auclid.data.dataset import Dataset, Part
 from auclid.data.encoding import Column, as_numbers, as_texts, is_frame, level_codes, table_columns
-from auclid.data.sizes import BLOCK_BYTES
 from auclid.stats.level_counts import table_index
 from auclid.validation import is_numeric, numeric_array
 
@@ -133,7 +133,7 @@ def cell_block(cells: Any, index: Any) -> np.ndarray:
 
 def cell_blocks(cells: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Consecutive ranges of rows with their cells, each a C-ordered float64 array of bounded memory."""
-    n, size = cells.shape[0], max(1, BLOCK_BYTES // (8 * max(1, cells.shape[1])))
+    n, size = cells.shape[0], max(1, _sizes.BLOCK_BYTES // (8 * max(1, cells.shape[1])))
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         yield rows, cell_block(cells, rows)

@@ -264,7 +264,7 @@ def interpolate(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> np.ndar
 
 
 def hats(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """(values, knots): the hat of each knot at each x, none of which is outside the knots; `interpolate` of unit vectors.
+    """(values, knots): the hat of each knot at each x, all within the knots; `interpolate` of unit vectors.
 
     Examples
     --------

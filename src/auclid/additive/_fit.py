@@ -70,6 +70,9 @@ class ScorecardFit(NamedTuple):
     """How far apart the mean scores of the classes are, and the sum of the variances of the scores of both."""
     held_out: np.ndarray | None = None
     """The score of each row by the folds it is not in; None where some have none."""
+    unit: np.ndarray | None = None
+    """Of the logistic loss: a factor for the values of the square loss by which the card learns on, and the score
+    halfway between the class means, so that scores keep their spread and their zero."""
 
 
 class ScorecardColumns(NamedTuple):
@@ -106,6 +109,7 @@ def fit_scorecard(model: Any, columns: ScorecardColumns, rows: CardRows, setting
         weighted.loss,
         _separation(w, selection.moments),
         held_out if held_out is not None and len(held_out) == rows.target.size else None,
+        _stream_unit(weighted),
     )
 
 
@@ -127,6 +131,8 @@ class _WeightedSelection(NamedTuple):
     w: np.ndarray
     others: list[np.ndarray]
     loss: str
+    square: np.ndarray | None = None
+    """Of the logistic loss: the weights of the square one that it began with."""
 
 
 def _choose_weights(
@@ -159,7 +165,7 @@ def _weights_of(
     if better is None:
         return _WeightedSelection(selection, w, others, "square")
     refined = selection._replace(cv_auc=selection.cv_auc + better.gain)
-    return _WeightedSelection(refined, better.w, better.others, "logistic")
+    return _WeightedSelection(refined, better.w, better.others, "logistic", w)
 
 
 # Weights of the basis
@@ -281,6 +287,20 @@ def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments | PairMoments, 
     return fine[0] if fine else (POINT_SCALES[-1] if spread > 0.0 else POINT_SCALES[0])
 
 
+def _stream_unit(weighted: _WeightedSelection) -> np.ndarray | None:
+    if weighted.square is None:
+        return None
+    moments = weighted.selection.moments
+    before, after = (_within_variance(w, moments) for w in (weighted.square, weighted.w))
+    factor = np.sqrt(after / before) if before > 0.0 and after > 0.0 else 1.0
+    return np.array([factor, _halfway(weighted.w, moments)])
+
+
+def _halfway(w: np.ndarray, moments: ClassMoments | PairMoments) -> float:
+    """The score halfway between the means of the classes, less the mean of all."""
+    return float((moments.midpoint - moments.all.mean) @ w)
+
+
 def _separation(w: np.ndarray, moments: ClassMoments | PairMoments) -> tuple[float, float]:
     """The gap between the mean scores of the classes, and the sum of the variances of both."""
     return float(moments.delta @ w), _within_variance(w, moments)
@@ -307,15 +327,20 @@ def first_features(
 
 
 def fit_moments(
-    model: Any, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments | PairMoments
+    model: Any,
+    columns: ScorecardColumns,
+    features: list[Feature],
+    basis: Basis,
+    moments: ClassMoments | PairMoments,
+    factor: float,
 ) -> tuple[ScorecardFit, float]:
-    """What rows that were added up give, and the score halfway between their classes."""
+    """What rows that were added up give, times a factor, and the score halfway between their classes."""
     penalty, terms = _stream_penalty(model, moments), penalty_terms(features, basis)
     selection = ShapeSelection(features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     all_rows, complete = moments.all, moments.complete and basis.size > 0
     w, odds = np.zeros(basis.size), Odds()
     if complete:
-        w = _square_minimiser(selection, moments.within, moments.delta, columns.monotone, model.ranker)
+        w = factor * _square_minimiser(selection, moments.within, moments.delta, columns.monotone, model.ranker)
     w = purified(features, basis, w, all_rows.mean, columns.monotone)
     card = make_card(features, basis, w, all_rows)
     if complete and isinstance(moments, ClassMoments):
@@ -326,7 +351,7 @@ def fit_moments(
     fit = ScorecardFit(columns.specs, features, card, shapes, penalty, moments, odds, np.nan, scale, "square",
         _separation(w, moments) if complete else (0.0, 0.0),
     )  # fmt: skip
-    return fit, float((moments.midpoint - all_rows.mean) @ w)
+    return fit, _halfway(w, moments)
 
 
 def _stream_penalty(model: Any, moments: ClassMoments | PairMoments) -> Penalty:

@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from auclid._page import style
+from auclid._page import page as whole_page
 from auclid._page.svg import HEIGHT, Frame, nice, text
 from auclid.additive._counts import CardCounts, ColumnCounts
 from auclid.additive._plot import by_importance
@@ -36,15 +36,13 @@ def scorecard_page(
     idle = [shape_title(shape) for shape in shapes if shape.importance <= 0.0]
     rest = f"<p class='caption'>Add nothing: {escape(', '.join(idle))}.</p>" if idle else ""
     lines = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{style()}</style></head><body><header><h1>{escape(title)}</h1>"
-        f"<ul class='facts'>{lines}</ul></header><main>{figures}"
+    return whole_page(
+        escape(title),
+        f"<header><h1>{escape(title)}</h1><ul class='facts'>{lines}</ul></header><main>{figures}"
         f"<section class='wide'><h2>Points</h2>{_table(bins)}"
         "<p class='caption'>The points of a row are those of the base, and those of its bin in every column, added up. "
         "Rows, rates, weights of evidence (WoE) and information values (IV) are of the training rows.</p>"
-        f"{rest}</section></main></body></html>"
+        f"{rest}</section></main>\n",
     )
 
 

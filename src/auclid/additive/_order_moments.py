@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auclid import _sizes
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import cell_blocks
 from auclid.additive._moments import BasisSums, TrainingMoments, congruence
 from auclid.data.dataset import Part, Totals
 from auclid.stats.moments import Moments
 from auclid.stats.pair_order import PairOrder
-
-MAX_ORDER_LEVELS = 2048
-"""Levels of an order without groups that are told apart; of more, neighbours count as tied."""
 
 
 class PairMoments(NamedTuple):
@@ -135,7 +133,7 @@ class OrderSums:
         return self.outside(k)[1:]
 
     def _of(self, rows: np.ndarray) -> PairMoments:
-        order = self._order.subset(rows).coarsened(MAX_ORDER_LEVELS)
+        order = self._order.subset(rows).coarsened(_sizes.MAX_ORDER_LEVELS)
         weight = None if self._weight is None else self._weight[rows]
         return pair_moments(
             order, level_sums(self.basis, self._cells[rows], OrderWeights.of(order, weight), order.n_levels)

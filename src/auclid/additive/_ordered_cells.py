@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from auclid import _sizes
 from auclid.additive._basis import Basis
-from auclid.additive._order_moments import MAX_ORDER_LEVELS, OrderWeights, PairMoments, pair_moments, part_level_sums
+from auclid.additive._order_moments import OrderWeights, PairMoments, pair_moments, part_level_sums
 from auclid.ordered._rows import OrderedRows, PartitionedRows
-from auclid.validation import checked_table, encoded_batch, encoded_rows, is_partitioned, own_outcome, own_weight
+from auclid.validation import checked_table, encoded_batch, encoded_rows, in_parts, own_outcome, own_weight
 from auclid.validation.outcomes import checked_weights
 
 
@@ -18,7 +19,7 @@ def ordered_card_rows(
 ) -> OrderedRows:
     """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
     y, weight = own_outcome(model, X, y), own_weight(X, sample_weight)
-    if is_partitioned(model, X):
+    if in_parts(X):
         parts: Any = encoded_rows(model, X, sample_weight, categories)
     else:
         table = checked_table(model, X, reset=True)
@@ -30,7 +31,7 @@ def ordered_card_rows(
 
 def all_pair_moments(cells: OrderedRows, basis: Basis) -> PairMoments:
     """The moments of the pairs of all rows, in the basis, in one pass over their parts."""
-    order = cells.order.coarsened(MAX_ORDER_LEVELS)
+    order = cells.order.coarsened(_sizes.MAX_ORDER_LEVELS)
     weights = OrderWeights.of(order, cells.weight).split(np.cumsum(cells.sizes)[:-1])
     sums = cells.parts.compute(cells.parts.reduce(part_level_sums, basis, weights, order.n_levels))
     return pair_moments(order, sums)

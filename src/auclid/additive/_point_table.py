@@ -45,6 +45,7 @@ class BinSettings(NamedTuple):
     max_bins: int | str | None = "auto"
     min_share: float = 0.002
     max_auc_lost: float = MAX_AUC_LOST
+    max_lines: int | str = "auto"
 
 
 class PointTable:
@@ -75,6 +76,7 @@ class PointTable:
         higher: str = "riskier",
         min_share: float = 0.002,
         max_auc_lost: float = MAX_AUC_LOST,
+        max_lines: int | str = "auto",
         whole: bool = True,
         path: Any = None,
     ) -> Any:
@@ -98,8 +100,8 @@ class PointTable:
             "auto": 50; of ordered rows 1, so that a row of mean score has ``base`` points.
         max_bins : int of at least 1, "auto" or None, default="auto"
             Bins of a column or pair, at the most. "auto": 8, and where more than ``max_auc_lost`` would be lost, up to
-            24 for some, with no more than 120 lines in all, or 6 a column. None: a bin for each stretch of values that
-            rounds to the same points, and a line for each node of the grid of a pair: rounding is all that is lost.
+            24 for some. None: a bin for each stretch of values that rounds to the same points, and a line for each node
+            of the grid of a pair: rounding is all that is lost.
         higher : "riskier" or "safer", default="riskier"
             Whether points rise with the odds of ``classes_[1]``, or with those of ``classes_[0]``.
         min_share : float in [0, 0.5], default=0.002
@@ -107,6 +109,10 @@ class PointTable:
         max_auc_lost : float of at least 0, default=0.0002
             No more bins are made once the loss of AUC is estimated to be below this. The estimate takes the scores of
             both classes to be normal; `auc_lost` measures the loss on rows.
+        max_lines : int of at least 2 or "auto", default="auto"
+            Lines of the table, at the most; a column with missing cells has two at least. "auto": 120, or 6 a column
+            where that is more, if ``max_bins`` is "auto" too; else as many as the columns ask for. Many smooth pairs of
+            columns do not fit in 120 lines: give more, or fit with ``interactions=0``.
         whole : bool, default=True
             Whether points are rounded to whole numbers. If not, and without bins, a numeric column has a line a knot.
         path : str or path-like, optional
@@ -131,7 +137,7 @@ class PointTable:
         True
         """
         _check_path(path)
-        table = self._table(scale, base, odds, whole, higher, BinSettings(max_bins, min_share, max_auc_lost))
+        table = self._table(scale, base, odds, whole, higher, BinSettings(max_bins, min_share, max_auc_lost, max_lines))
         frame = as_frame(table.lines(self.shapes_), bool(whole), table.binned is not None)
         frame.attrs["auc_lost"] = 0.0 if table.binned is None else table.binned.auc_lost
         if path is not None:
@@ -145,6 +151,7 @@ class PointTable:
         base: float = 600.0,
         odds: float | str = "auto",
         max_bins: int | str | None = "auto",
+        max_lines: int | str = "auto",
         higher: str = "riskier",
         names: Any = None,
     ) -> list[Bin]:
@@ -152,7 +159,7 @@ class PointTable:
 
         Parameters
         ----------
-        scale, base, odds, max_bins, higher :
+        scale, base, odds, max_bins, max_lines, higher :
             As for `points`.
         names : list of str, optional
             What to call the columns, where X had no names.
@@ -162,7 +169,7 @@ class PointTable:
         list of records ``column``, ``bin``, ``low``, ``high``, ``points``, ``rows``, ``positives``, ``rate``, ``woe``,
         ``iv``
         """
-        table = self._table(scale, base, odds, True, higher, BinSettings(max_bins))
+        table = self._table(scale, base, odds, True, higher, BinSettings(max_bins, max_lines=max_lines))
         return table.lines(renamed(self.shapes_, [column.name for column in self._kept_columns], names))
 
     @partwise
@@ -177,6 +184,7 @@ class PointTable:
         higher: str = "riskier",
         min_share: float = 0.002,
         max_auc_lost: float = MAX_AUC_LOST,
+        max_lines: int | str = "auto",
         whole: bool = True,
     ) -> np.ndarray:
         """The points of each row, as `points` gives them with the same parameters.
@@ -185,14 +193,14 @@ class PointTable:
         ----------
         X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
             Of `Rows`, ``out=`` names a ``.npy`` file for the answer.
-        scale, base, odds, max_bins, higher, min_share, max_auc_lost, whole :
+        scale, base, odds, max_bins, higher, min_share, max_auc_lost, max_lines, whole :
             As for `points`.
 
         Returns
         -------
         array of shape (n,)
         """
-        table = self._table(scale, base, odds, whole, higher, BinSettings(max_bins, min_share, max_auc_lost))
+        table = self._table(scale, base, odds, whole, higher, BinSettings(max_bins, min_share, max_auc_lost, max_lines))
         return table.row_points(self._cells(X))
 
     def auc_lost(
@@ -202,7 +210,9 @@ class PointTable:
         scale: float | str = "auto",
         *,
         max_bins: int | str | None = "auto",
+        max_lines: int | str = "auto",
         sample_weight: Any = None,
+        groups: Any = None,
     ) -> float:
         """How much lower the AUC of the points is than that of the scores, of ordered rows the concordance.
 
@@ -216,17 +226,21 @@ class PointTable:
             Points that double the odds: the larger, the finer the points.
         max_bins : int of at least 1, "auto" or None, default="auto"
             As for `points`; None: what rounding to whole points alone loses.
+        max_lines : int of at least 2 or "auto", default="auto"
+            As for `points`.
         sample_weight : array of shape (n,), optional
+        groups : array of shape (n,), optional
+            For a ranker of ordered rows: only rows of one group are compared.
 
         Returns
         -------
         float
         """
         y, sample_weight = labels_to_score(self, X, y, sample_weight)
-        points = self.total_points(X, scale, max_bins=max_bins)
+        points = self.total_points(X, scale, max_bins=max_bins, max_lines=max_lines)
         ranker, scores = self._order_ranker, self.decision_function(X)
         if ranker is not None:
-            exact, whole = (ranker._concordance(each, y, None, sample_weight) for each in (scores, points))
+            exact, whole = (ranker._concordance(each, y, groups, sample_weight) for each in (scores, points))
         else:
             more = sample_weight, self.classes_[1]
             exact, whole = (checked_auc("Scorecard.auc_lost", y, each, *more) for each in (scores, points))
@@ -242,19 +256,25 @@ class PointTable:
 
     def _binned(self, settings: BinSettings) -> BinnedCard | None:
         """The card of few bins; None where there are to be as many as whole points, or rows were not counted."""
-        _check_bins(settings)
+        check_bins(settings)
         if settings.max_bins is None or self._counts is None:
             return None
         rows = sum(float(each.sum()) for each in (self._counts.columns[0].rows, self._counts.columns[0].missing))
         share = max(float(settings.min_share), MIN_BIN_ROWS / max(rows, 1.0))
         bound = float(settings.max_auc_lost)
+        most = self._most_lines(settings) - 1  # and the base
         if settings.max_bins != "auto":
-            return binned_card(self._card, self._counts, BinLimits(int(settings.max_bins), share, bound))
-        most = max(CARD_LINES, LINES_PER_COLUMN * len(self._kept_columns)) - 1  # and the base
+            return binned_card(self._card, self._counts, BinLimits(int(settings.max_bins), share, bound, most))
         usual = binned_card(self._card, self._counts, BinLimits(USUAL_BINS, share, bound, most))
         if usual.auc_lost <= bound:
             return usual
         return binned_card(self._card, self._counts, BinLimits(MOST_BINS, share, bound, most))
+
+    def _most_lines(self, settings: BinSettings) -> float:
+        """Lines of the table, at the most."""
+        if settings.max_lines != "auto":
+            return float(settings.max_lines)
+        return max(CARD_LINES, LINES_PER_COLUMN * len(self._kept_columns)) if settings.max_bins == "auto" else np.inf
 
     def _scale(self, scale: float | str, base: float, odds: float | str, whole: bool, higher: str) -> Scale:
         given: Any = self.scale_ if isinstance(scale, str) and scale == "auto" else scale
@@ -279,6 +299,7 @@ class PointTable:
         base: float = 600.0,
         odds: float | str = "auto",
         max_bins: int | str | None = "auto",
+        max_lines: int | str = "auto",
         higher: str = "riskier",
     ) -> str:
         """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
@@ -294,7 +315,7 @@ class PointTable:
             What to call ``classes_``, where y was coded.
         facts : list of str, optional
             More lines for the head of the page.
-        scale, base, odds, max_bins, higher :
+        scale, base, odds, max_bins, max_lines, higher :
             As for `points`.
 
         Returns
@@ -303,7 +324,8 @@ class PointTable:
         """
         validation.fitted(self, "shapes_")
         shapes = renamed(self.shapes_, [column.name for column in self._kept_columns], names)
-        bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
+        how: Any = {"base": base, "odds": odds, "max_bins": max_bins, "max_lines": max_lines, "higher": higher}
+        bins = self.point_bins(scale, **how, names=names)
         labels = None if self._order_ranker is not None else _as_many("classes", classes, self.classes_.tolist())
         in_points = self._scale(scale, base, odds, True, higher)
         page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins, self._counts)
@@ -369,6 +391,13 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _is_count(value: Any, least: int) -> bool:
+    """Whether a value is "auto", or a whole number of at least ``least``."""
+    if isinstance(value, str):
+        return value == "auto"
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least
+
+
 def _invalid(name: str, expected: str, got: Any) -> InvalidValueError:
     message = f"The '{name}' of Scorecard.points must {expected}. Got {got!r} instead."
     return InvalidValueError(message, owner="Scorecard", parameter=name)
@@ -384,12 +413,15 @@ def _check_path(path: Any) -> None:
         raise _invalid("path", "be a csv file, whose name ends in .csv or .txt", str(name))
 
 
-def _check_bins(settings: BinSettings) -> None:
+def check_bins(settings: BinSettings) -> None:
     """Refuse what cannot say how bins are made."""
-    most, share, lost = settings
-    is_count = isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 1
-    if not is_count and most is not None and not (isinstance(most, str) and most == "auto"):
+    most, share, lost, lines = settings
+    if most is not None and not _is_count(most, 1):
         raise _invalid("max_bins", "be an int of at least 1, 'auto' or None", most)
+    if not _is_count(lines, 2):
+        raise _invalid("max_lines", "be an int of at least 2 or 'auto'", lines)
+    if most is None and lines != "auto":
+        raise _invalid("max_lines", "be 'auto' without bins (max_bins=None), which ask for a line each point", lines)
     if not _is_real(share) or not 0.0 <= share <= 0.5:
         raise _invalid("min_share", "be a float in [0.0, 0.5]", share)
     if not _is_real(lost) or not lost >= 0.0:

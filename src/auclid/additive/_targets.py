@@ -21,9 +21,6 @@ from auclid.stats.odds import MIN_SLOPE, Odds, fit_sigmoid
 from auclid.stats.pair_order import PairOrder
 from auclid.stats.weights import normalize_weights
 
-SLOPE_ROWS = 5_000
-"""Rows whose pairs give the slope of the odds that one row is ranked above another, at the most."""
-
 ORDER_SLOPE_PENALTY, SLOPE_STEPS = 1e-4, 50
 """alpha and Newton steps, at the most, of that slope, of scores with a standard deviation of one."""
 
@@ -290,8 +287,8 @@ class OrderTarget(NamedTuple):
 
     def odds(self, scores: np.ndarray, every: "OrderTarget") -> Odds:
         """The odds that a row is ranked above one of score zero: for proportional hazards, the ratio of the hazards."""
-        if self.size > SLOPE_ROWS:
-            some = self.spread(SLOPE_ROWS)
+        if self.size > _sizes.SLOPE_ROWS:
+            some = self.spread(_sizes.SLOPE_ROWS)
             return self.take(some).odds(scores[some], every)
         size = float(scores.std()) or 1.0
         table = as_table(scores[:, None] / size)

@@ -165,6 +165,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
     }
 
     _row_access = RowAccess.PARTS
+    _unit: np.ndarray | None = None
 
     def __init__(
         self,
@@ -241,7 +242,10 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         if not sample.complete:
             self._learn_from_all(columns, cells, sample)
         scores = card_scores(self._card, sample.X)
-        self.intercept_ = np.array([-float(best_threshold(target.is_pos, scores, target.weight))])
+        offset = -float(best_threshold(target.is_pos, scores, target.weight))
+        self.intercept_ = np.array([offset])
+        if fit.unit is not None:
+            self._unit = fit.unit + np.array([0.0, offset])
         return fit.held_out
 
     def _fit_ordered(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> np.ndarray | None:
@@ -264,7 +268,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         settings = _fit.settings_of(self, columns.monotone, self._generator())
         settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and complete)
         fit = _fit.fit_scorecard(self, columns, rows, settings)
-        self._edits, self._unedited = [], None
+        self._edits, self._unedited, self._unit = [], None, None
         self._publish(fit)
         counts = count_rows(fit.features, fit.card.basis, rows.cells, rows.target.positive, rows.target.weight)
         self._counts = counts.separated(*fit.separation)
@@ -321,7 +325,9 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
 
         The first batch fixes knots and levels, unless ``n_knots`` gives them or `fit` came before. A stream has fixed
-        penalties, or those that `fit` chose, and finds no pairs.
+        penalties, or those that `fit` chose, and finds no pairs. Where `fit` took the logistic loss, the card goes on
+        by the square loss, scaled so that the scores of the rows of `fit` keep their spread and their zero: thresholds
+        and edits stay valid.
 
         Parameters
         ----------
@@ -396,10 +402,11 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         counts: CardCounts | None,
     ) -> Self:
         """Publish what the moments and the counts of all rows so far give."""
-        fit, threshold = _fit.fit_moments(self, columns, features, basis, moments)
+        factor, midpoint = (1.0, 0.0) if self._unit is None else self._unit.tolist()
+        fit, halfway = _fit.fit_moments(self, columns, features, basis, moments, factor)
         self._publish(fit)
         self._counts = None if counts is None else counts.separated(*fit.separation)
-        self.intercept_ = np.array([-threshold])
+        self.intercept_ = np.array([midpoint - halfway])
         self._unedited = None
         if self._edits:
             self._replay(self.edits_)

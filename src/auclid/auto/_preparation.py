@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from auclid import _sizes
 from auclid.columns import Columns
 from auclid.data import as_array, as_table
-from auclid.stats.epochs import MAX_SORTED_ROWS, content_order
+from auclid.stats.epochs import content_order
 from auclid.stats.weights import normalize_weights, repeats
 
 
@@ -85,7 +85,7 @@ def canonical(given: TrainingSet) -> TrainingSet:
     Other weights have mean 1: only their ratios count.
     """
     table = _positive_rows(given._replace(cv=_folds(given)))
-    if len(table.is_pos) <= MAX_SORTED_ROWS:
+    if len(table.is_pos) <= _sizes.MAX_SORTED_ROWS:
         table = _sorted_and_repeated(table)
     return table._replace(weight=normalize_weights(table.weight))
 

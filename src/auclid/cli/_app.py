@@ -107,6 +107,10 @@ MaxBins = Annotated[
     str | None,
     typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
 ]
+MaxLines = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Scorecard: lines of the table of points, at most. Default: 120, or 6 a column."),
+]
 Higher = Annotated[
     str | None,
     typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
@@ -172,14 +176,17 @@ def compare(
     from auclid.cli import data as rows
 
     if _has_order(group, event, None, ordered):
-        from auclid.cli import ordered as orders
+        from auclid.cli import comparing, ordered_compare
+        from auclid.cli.ordered_rows import OrderOptions
 
-        _refuse_all_but(context, "data", "drop", "test_size", "seed", "output")
+        known = "data", "drop", "cv", "repeats", "test_size", "budget", "jobs", "seed", "output", "table"
+        _refuse_all_but(context, *known, "methods", "settings")
         if not data or len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
-        share = 0.3 if test_size is None else test_size
-        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
-        orders.compare(data[0], options, share, seed, output)
+        options = OrderOptions(target, event, time, group, ordered, drop or [], positive)
+        protocol = comparing.Protocol(cv, repeats, test_size, 0, budget, jobs)
+        outputs, names = comparing.Outputs(output, table), _words(methods)
+        ordered_compare.compare(data[0], options, protocol, outputs, seed, names, settings or [])
         return
     from auclid.cli import comparing
 
@@ -237,6 +244,7 @@ def fit(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
     group: Group = None,
     event: Event = None,
@@ -250,11 +258,12 @@ def fit(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
-        _refuse_all_but(context, "data", "model", "method", "drop", "seed")
+        _refuse_all_but(context, "data", "model", "method", "drop", "seed", "settings", *rows.PointTableOptions._fields)
         options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
-        orders.fit(data, model, options, method)
+        points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+        orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points))
         return
-    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
     how = rows.Options(
         target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
     )
@@ -349,17 +358,19 @@ def evaluate(
 def export(
     model: Model,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else the code is printed, but for ONNX.")
     ] = None,
-    to: Annotated[str, typer.Option(help="sql, onnx, json or python; else by the ending of --output.")] = "",
-    dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
-    table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
+    to: Annotated[str, typer.Option(help="sql, onnx, pmml, json or python; else by the ending of --output.")] = "",
+    dialect: Annotated[
+        str | None, typer.Option(help="Of SQL: ansi (default), sqlite, duckdb, postgresql or spark.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table that SQL selects from. Default: t.")] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A column to select beside the score; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="SQL: a column to select beside the score; repeatable.")
     ] = None,
-    probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
+    probability: Annotated[bool, typer.Option("--probability", help="SQL: select the probability too.")] = False,
 ) -> None:
-    """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
+    """Write a model as code that scores rows without auclid: SQL, ONNX, PMML, JSON or Python."""
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.ExportOptions(to, dialect, table, keep, probability))
@@ -399,6 +410,7 @@ def points(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
 ) -> None:
     """Write the points of a scorecard: bins with counts, rates and what each is worth.
@@ -407,7 +419,7 @@ def points(
     """
     from auclid.cli import scorecards, settings
 
-    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher, max_lines))
 
 
 @app.command()

@@ -79,19 +79,20 @@ def candidates(
     methods = models.every_method() if list(methods) == ["all"] else methods
     suited, notes = (methods, []) if methods else models.sensible(X)
     own = settings_by_method(settings, suited)
-    chosen = [(True, *models.ours(name, seed, max_fpr, settings=own[name])) for name in suited]
+    built = {name: models.ours(name, seed, max_fpr, settings=own[name]) for name in suited}
+    chosen = [(True, models.as_asked(name, title), model) for name, (title, model) in built.items()]
     notes += _whole_list(chosen, max_fpr)
     for name in against:
         try:
-            built = models.baseline(name, X, seed)
+            rival = models.baseline(name, X, seed)
         except ValueError as error:
             if name not in models.BASELINES:
                 raise
             notes.append(f"{name} is left out: {error}")
             continue
-        if name.startswith("lightgbm") and "LightGBM" not in built[0]:
+        if name.startswith("lightgbm") and "LightGBM" not in rival[0]:
             notes.append("LightGBM is not installed (pip install lightgbm): HistGradientBoosting stands in for it.")
-        chosen.append((False, *built))
+        chosen.append((False, *rival))
     return chosen, list(dict.fromkeys(notes))
 
 

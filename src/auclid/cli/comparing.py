@@ -15,6 +15,7 @@ from auclid.cli.data import BinaryTable, Options, embedded_table, load_table, op
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.report import ranks_page, report
+from auclid.cli.settings import own_settings
 from auclid.cli.verdict import SIGNIFICANCE, Answer
 from auclid.comparison import ComparedModel
 from auclid.comparison._ranks import ranked_tables
@@ -77,7 +78,7 @@ def _write(outputs: Outputs, page: str, results: dict[str, HeldOutComparison]) -
     with replacing(outputs.report, "w") as file:
         file.write(page)
     if outputs.table is not None:
-        _write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
+        write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
 
 
 def _tell_paths(outputs: Outputs) -> None:
@@ -125,6 +126,7 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
         *(("--drop", name) for name in how.drop),
         ("--drop", how.time),
         ("--method", method),
+        *(("--set", setting) for setting in own_settings(how.settings, method)),
         ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
     words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
@@ -137,7 +139,7 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
     return f"{line} (the best of ours{', measurably behind' if behind else ', not measurably behind'} {top.name})"
 
 
-def _write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
+def write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
     """One line for each model on each table."""
     lines = [{"table": source, **_record(model)} for source, model in rows]
     columns: dict[str, np.ndarray] = {}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auclid import _sizes
 from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.settings import PointTableOptions
@@ -28,9 +29,6 @@ from auclid.datasets import load_mammography
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import ColumnNotFoundError, DataError
 from auclid.metrics._periods import time_numbers
-
-IN_MEMORY = 1 << 29
-"""Bytes of decoded rows up to which a command learns from them in memory, unless --memory says otherwise."""
 
 MIN_SAMPLE = 1000
 """Rows that are drawn of those that do not fit, whatever --memory says."""
@@ -122,7 +120,8 @@ def scan_columns(
     own = has_own_labels(path)
     if memory is not None:
         _return_freed_memory()
-    return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
+    selection = ColumnSelection(None if own else target, None, columns, drop)
+    return open_rows(path, selection, memory or _sizes.COMMAND_BYTES)
 
 
 def _return_freed_memory() -> None:

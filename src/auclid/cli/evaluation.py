@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,37 +95,35 @@ def check_outputs(reads: dict[str, Path | None], options: EvaluationOptions) -> 
             check_ending(name, path, endings)
 
 
-def evaluate(
-    is_pos: np.ndarray,
-    score: np.ndarray,
-    called: np.ndarray,
-    classes: list,
-    groups: np.ndarray | None,
-    options: EvaluationOptions,
-    probability: np.ndarray | None,
-    threshold: float,
-) -> Evaluation:
-    """All figures of one model's scores; ``groups`` is the group of each row."""
-    score = np.asarray(score, dtype=np.float64)
-    if options.alerts is not None and options.alerts > len(score):
-        raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {options.alerts}.")
+@dataclass(frozen=True)
+class ScoredRows:
+    """The rows of an evaluation: labels, scores, groups, and what the model calls positive."""
+
+    is_pos: np.ndarray
+    score: np.ndarray
+    called: np.ndarray
+    classes: list
+    groups: np.ndarray | None
+    """The group of each row."""
+    probability: np.ndarray | None
+    threshold: float
+    """The score above which a row is called positive."""
+
+
+def evaluate(rows: ScoredRows, options: EvaluationOptions) -> Evaluation:
+    """All figures of one model's scores."""
+    rows = replace(rows, score=np.asarray(rows.score, dtype=np.float64))
+    if options.alerts is not None and options.alerts > len(rows.score):
+        raise DataError(f"--alerts must be at most the number of rows, {len(rows.score)}; got {options.alerts}.")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        found = _figures(is_pos, score, called, classes, groups, options, probability, threshold)
+        found = _figures(rows, options)
     return found._replace(notes=remarks([*found.notes, *(str(each.message) for each in heard)]))
 
 
-def _figures(
-    is_pos: np.ndarray,
-    score: np.ndarray,
-    called: np.ndarray,
-    classes: list,
-    groups: np.ndarray | None,
-    options: EvaluationOptions,
-    probability: np.ndarray | None,
-    threshold: float,
-) -> Evaluation:
+def _figures(rows: ScoredRows, options: EvaluationOptions) -> Evaluation:
+    is_pos, score, groups = rows.is_pos, rows.score, rows.groups
     by_group, clusters, how, notes = None, None, "DeLong", []
     if groups is not None:
         measured, left_out = _strata(is_pos, groups)
@@ -138,10 +137,10 @@ def _figures(
     return Evaluation(
         is_pos,
         score,
-        classes,
+        rows.classes,
         auc_interval(is_pos, score, groups=clusters),
         how,
-        called,
+        rows.called,
         options.max_fpr,
         auc_interval(is_pos, score, groups=clusters, max_fpr=options.max_fpr) if options.max_fpr < 1.0 else None,
         None if options.alerts is None else rates_at(is_pos, score, alerts=options.alerts, groups=clusters),
@@ -152,8 +151,8 @@ def _figures(
         ks(is_pos, score),
         lift_table(is_pos, score, top=lift_ends(len(score))),
         average_precision_interval(is_pos, score, groups=clusters),
-        probability,
-        threshold,
+        rows.probability,
+        rows.threshold,
         notes,
     )
 

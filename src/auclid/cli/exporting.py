@@ -1,7 +1,7 @@
 """`auclid export`: a model file as code in another language."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
@@ -14,7 +14,7 @@ from auclid.exporters import export as exported
 from auclid.io import replacing
 from auclid.ordered._meta import ranks_order
 
-EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
+EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".pmml": "pmml", ".json": "json", ".py": "python"}
 """What an ending asks for."""
 
 
@@ -22,10 +22,15 @@ class ExportOptions(NamedTuple):
     """What was asked for."""
 
     to: str
-    dialect: str
-    table: str
+    dialect: str | None
+    table: str | None
     keep: list[str] | None
     probability: bool
+
+    def of_sql(self) -> dict[str, Any]:
+        """What was said of SQL, as keywords of `auclid.export`."""
+        said = {"dialect": self.dialect, "table": self.table, "keep": self.keep, "probability": self.probability}
+        return {name: value for name, value in said.items() if value}
 
 
 def export(model: Path, output: Path | None, options: ExportOptions) -> None:
@@ -33,13 +38,14 @@ def export(model: Path, output: Path | None, options: ExportOptions) -> None:
     to = options.to or ("sql" if output is None else _by_ending(output))
     if output is None and to == "onnx":
         raise DataError("--output must name a file for ONNX, which is not text.")
+    how = options.of_sql()
+    if how and to != "sql":
+        names = ", ".join(f"--{name}" for name in how)
+        raise DataError(f"{names} must be used with SQL; got {to}. Leave it out: other formats hold all that there is.")
     if output is not None:
         check_paths({"MODEL": model}, {"--output": output})
     saved = SavedModel.open(model, ordered=True)
-    written = exported(
-        saved.estimator, to=to, dialect=options.dialect, table=options.table, columns=saved.names, keep=options.keep,
-        probability=options.probability,
-    )  # fmt: skip
+    written = exported(saved.estimator, to=to, columns=saved.names, **how)
     if output is None:
         typer.echo(written)
         return

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from auclid import _sizes
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
@@ -25,16 +26,10 @@ from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import save
 from auclid.monitoring import Profile, profile
 from auclid.validation import names_known
-
-MAX_PROFILE_COLUMNS = 2_000
-"""Columns up to which a model file holds a profile of the training rows."""
-
-PROFILE_ROWS = 100_000
-"""Rows that are counted of those that do not fit in memory."""
 
 
 class Fitted(NamedTuple):
@@ -58,10 +53,15 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
     if stream is not None:
         found["--checkpoint"] = stream[0]
     if isinstance(models.ours(method, 0)[1], Scorecard):
-        beside = zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True)
-        for what, path in beside:
-            check_new(what, path, model)
-            found[what] = path
+        found |= card_outputs(model)
+    return found
+
+
+def card_outputs(model: Path) -> dict[str, Path]:
+    """The files that a fit leaves beside a scorecard, its page and its points; refuses to replace other files."""
+    found = dict(zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True))
+    for what, path in found.items():
+        check_new(what, path, model)
     return found
 
 
@@ -119,17 +119,17 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
         with warnings.catch_warnings(action="ignore"):  # the fit will say it again
             told = estimator.expect(table.X, y)
         _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
-    with _noted(table.notes), _show.progress() as tell:
+    with noted(table.notes), _show.progress() as tell:
         tell(models.as_asked(how.method, name))
         estimator = _with_probabilities(estimator).fit(table.X, y)
     facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)
-    return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
+    return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, profile_of(estimator, table.X, y))
 
 
-def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
+def profile_of(estimator: Any, X: Any, y: Any) -> Profile | None:
     """The counts of the training rows; None of very many columns, which would make a large file."""
-    if X.shape[1] > MAX_PROFILE_COLUMNS:
+    if X.shape[1] > _sizes.MAX_PROFILE_COLUMNS:
         return None
     with names_known(), warnings.catch_warnings(action="ignore"):
         return profile(estimator, X, y)
@@ -137,9 +137,9 @@ def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
-    with _noted(task.notes), names_known(), _show.passes(rows):
+    with noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
             estimator = _with_probabilities(model).fit(rows)
         else:
@@ -150,9 +150,9 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
     first = next(rows.read(allow_missing=True, allow_categorical=True))
-    some, y = rows.sample(PROFILE_ROWS, how.seed, allow_missing=True)
+    some, y = rows.sample(_sizes.PROFILE_ROWS, how.seed, allow_missing=True)
     dense = not sparse.issparse(first.X)
-    return Fitted(name, estimator, columns, task.classes, dense, facts, _profile(estimator, some, y))
+    return Fitted(name, estimator, columns, task.classes, dense, facts, profile_of(estimator, some, y))
 
 
 def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
@@ -169,7 +169,7 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     require_stream(name, model)
     checkpoint.agree(
         method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
@@ -180,7 +180,7 @@ def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
 
 
 @contextmanager
-def _noted(notes: list[str]) -> Iterator[None]:
+def noted(notes: list[str]) -> Iterator[None]:
     """Print notes and what a fit warns of, each once: held-out folds would say it again."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
@@ -196,10 +196,10 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
-    with Client(address), _noted([]), names_known():
+    with Client(address), noted([]), names_known():
         parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
         frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
         if how.target not in frame.columns:
@@ -208,7 +208,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         # of each partition by itself: dask would shuffle all rows for it
         counts = frame[how.target].map_partitions(lambda part: part.value_counts(dropna=False)).compute()
         if counts.index.isna().any():
-            raise DataError(f"--target must have a label in each row on a cluster; {how.target!r} has gaps.")
+            raise missing_label(f"missing ones in {how.target!r}", subject="On a cluster, --target")
         counts = counts.groupby(level=0).sum()
         levels = np.asarray(counts.index)
         ask_for_positive(levels.tolist(), counts.tolist(), how.positive)

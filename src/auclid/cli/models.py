@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
-from auclid import baselines
+from auclid import _sizes, baselines
 from auclid._hints import did_you_mean, plain
 from auclid._random import set_random_state
 from auclid.auto import AUCClassifier
@@ -21,18 +21,15 @@ from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
 
-MAX_QUICK_COLUMNS = 2_000
-"""Columns from which on d × d moments are no longer the quick way."""
-
 SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
     "auto": lambda n, d, is_sparse: True,
-    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_QUICK_COLUMNS,
-    "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_QUICK_COLUMNS,
+    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= _sizes.MAX_QUICK_COLUMNS,
+    "LeastSquaresAUC": lambda n, d, is_sparse: d > _sizes.MAX_QUICK_COLUMNS,
     "RankSVM": lambda n, d, is_sparse: True,
-    "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= 100,
+    "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= _sizes.MAX_SCORECARD_COLUMNS,
     "SPAM-L2": lambda n, d, is_sparse: True,
-    "NPSAM": lambda n, d, is_sparse: not is_sparse and d <= 1_000 and n <= 100_000,
-    "RBF-RankSVM": lambda n, d, is_sparse: not is_sparse and n <= 2_000,
+    "NPSAM": lambda n, d, is_sparse: not is_sparse and d <= _sizes.MAX_MAP_COLUMNS and n <= _sizes.MAX_MAP_ROWS,
+    "RBF-RankSVM": lambda n, d, is_sparse: not is_sparse and n <= _sizes.MAX_KERNEL_ROWS,
 }
 """Which of our methods suit n rows of d columns: what `auclid fit` makes, exact linear ones, a stream, curved ones."""
 
@@ -40,9 +37,9 @@ Named = tuple[str, BaseEstimator]
 
 
 WHY_NOT = {
-    "NPSAM": "a kernel method, for up to 100,000 dense rows of 1,000 columns",
-    "RBF-RankSVM": "a kernel method, for up to 2,000 dense rows",
-    "Scorecard": "a curve for each column, for up to 100 dense columns",
+    "NPSAM": f"a kernel method, for up to {_sizes.MAX_MAP_ROWS:,} dense rows of {_sizes.MAX_MAP_COLUMNS:,} columns",
+    "RBF-RankSVM": f"a kernel method, for up to {_sizes.MAX_KERNEL_ROWS:,} dense rows",
+    "Scorecard": f"a curve for each column, for up to {_sizes.MAX_SCORECARD_COLUMNS} dense columns",
 }
 """What is said of a method that is left out."""
 
@@ -83,14 +80,6 @@ def as_asked(asked: str, title: str) -> str:
     """
     alias = next((name for name in ALIASES if plain(name) == plain(asked)), None)
     return title if alias is None else title.replace(find(alias).name, alias, 1)
-
-
-def few_passes(
-    name: str, seed: int, max_fpr: float = 1.0, published: bool = False, settings: Settings = ()
-) -> Named:
-    """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
-    auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
-    return ours(auto if name.casefold() == "auto" and not published else name, seed, max_fpr, published, settings)
 
 
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:

@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import style
+from auclid._page import page as whole_page
 from auclid._page.svg import Frame, nice, span
-from auclid._version import __version__
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
 from auclid.cli.data import option_column, scan_columns, text
+from auclid.cli.ordered_rows import OrderOptions, outcomes
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
 from auclid.cli.thresholds import Purpose
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import replacing
 from auclid.monitoring import MonitorReport, Period, Profile
-from auclid.monitoring.profile import ColumnCounter, PartCounts, profile
+from auclid.monitoring.profile import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
 from auclid.monitoring.report import ScoredRows, assess
 from auclid.validation import names_known
 
@@ -53,13 +53,13 @@ def monitor(model: Path, new: list[Path], options: MonitoringOptions) -> int:
     reads: dict[str, Path | None] = {"MODEL": model, "--reference": options.reference}
     check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)
     check_ending("--output", options.output, (".html", ".htm"))
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
     before = _profile(saved, options)
     parts = [_scored(saved, path, before, options) for path in new]
     counted = [part for _, counts in parts for part in counts]
     report = assess(before, counted, _joined([rows for rows, _ in parts]), period=options.period)
     with replacing(options.output, "w") as file:
-        file.write(page(report, str(model), saved.positive))
+        file.write(page(report, str(model), None if saved.ordered else saved.positive))
     if options.json is not None:
         with replacing(options.json, "w") as file:
             file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
@@ -76,12 +76,35 @@ def _profile(saved: SavedModel, options: MonitoringOptions) -> Profile:
                 "MODEL must hold a profile of its training rows, as `auclid fit` writes it; or name --reference FILE."
             )
         return Profile.from_dict(told)
+    if saved.ordered:
+        return _ordered_profile(saved, options.reference, options)
     rows, labels = _open(saved, options.reference, options)
     with names_known():
         y = None if labels is None else saved.estimator.classes_[np.nan_to_num(labels).astype(int)]
         if labels is not None and np.isnan(labels).any():
-            raise DataError(f"--reference must have a label in each row; {str(options.reference)!r} has gaps.")
+            raise missing_label(f"missing ones in {str(options.reference)!r}", subject="--reference")
         return profile(saved.estimator, rows, y, held_out=y is not None)
+
+
+def _ordered_profile(saved: SavedModel, reference: Path, options: MonitoringOptions) -> Profile:
+    """The counts of a reference, and the concordance that is expected where it tells what rows are ordered by."""
+    with names_known():
+        counts = profile(saved.estimator, saved.scan(reference, None, options.memory))
+    order = _order(saved, reference, options)
+    if order is None:
+        return counts
+    if np.isnan(order["value"]).any():
+        raise DataError(f"--reference must have an outcome in each row; {str(reference)!r} has gaps.")
+    scores = np.concatenate([each.scores for each in saved.answers(saved.scan(reference, None, options.memory))])
+    value, _, _, se = order_concordance(order, scores)
+    return counts._replace(auc=value, auc_se=se)
+
+
+def _order(saved: SavedModel, path: Path, options: MonitoringOptions) -> np.ndarray | None:
+    """What the rows of a file are ordered by, where the model and the file tell."""
+    if saved.order is None:
+        return None
+    return outcomes(path, saved.complete(OrderOptions(options.target)))
 
 
 def _open(saved: SavedModel, path: Path, options: MonitoringOptions) -> tuple[Rows, np.ndarray | None]:
@@ -107,7 +130,10 @@ def _scored(
     saved: SavedModel, path: Path, before: Profile, options: MonitoringOptions
 ) -> tuple[ScoredRows, list[list[PartCounts]]]:
     """The scores of a file's rows, and the counts of their columns, in one pass."""
-    rows, labels = _open(saved, path, options)
+    if saved.ordered:
+        rows, labels, order = saved.scan(path, None, options.memory), None, _order(saved, path, options)
+    else:
+        (rows, labels), order = _open(saved, path, options), None
     count, counted, answers = ColumnCounter(before.columns), [], []
     with _show.passes(rows):
         for table in saved.tables(rows):
@@ -119,11 +145,13 @@ def _scored(
     alerts = called if options.threshold is None else scores > options.threshold
     proba = [each.probabilities for each in answers if each.probabilities is not None]
     time = None if options.time is None else option_column(path, "time", options.time)
-    return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time), counted
+    return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time, order), counted
 
 
 def _joined(parts: list[ScoredRows]) -> ScoredRows:
     """The rows of all files; labels that a file lacks are not known yet."""
+    if any(part.order is not None for part in parts):
+        parts = [part._replace(order=unknown_order(len(part.scores))) if part.order is None else part for part in parts]
     if any(part.labels is not None for part in parts):
         unknown = [np.full(len(part.scores), np.nan) for part in parts]
         pairs = zip(parts, unknown, strict=True)
@@ -143,30 +171,35 @@ def _tell(report: MonitorReport, output: Path) -> None:
 # The page
 
 
-def page(report: MonitorReport, source: str, positive: str) -> str:
-    """The report as one HTML file."""
+def page(report: MonitorReport, source: str, positive: str | None) -> str:
+    """The report as one HTML file; ``positive`` is None of a model that ranks ordered rows."""
     template = (resources.files("auclid.cli") / "page" / "monitor.html").read_text("utf-8")
     alarms = report.alarms
-    return Template(template).substitute(
-        style=style(),
+    body = Template(template).substitute(
         source=escape(source),
         verdict=escape(" ".join(alarms) if alarms else "Nothing calls for action."),
         facts=escape(_facts(report, positive)),
         columns="".join(map(_column_line, [report.score, *report.columns])),
-        auc=_figure("AUC", report.periods, "auc", report.chart.expected if report.chart else None),
+        measure="Concordance" if positive is None else "AUC",
+        error="R's survival::concordance" if positive is None else "DeLong",
+        counted="outcomes" if positive is None else "positives",
+        auc=_figure(report.measure, report.periods, "auc", report.chart.expected if report.chart else None),
         precision=_figure("average precision", report.periods, "average_precision", None),
         chart=_chart_figure(report),
         chart_note=escape(_chart_note(report)),
         alerts=_figure("share of alerts", report.periods, "alert_rate", report.alert_rate_before),
         periods="".join(map(_period_line, report.periods)),
         notes="".join(f"<li>{escape(note)}</li>" for note in report.notes),
-        version=escape(__version__),
     )
+    return whole_page(f"auclid monitor: {escape(source)}", body)
 
 
-def _facts(report: MonitorReport, positive: str) -> str:
+def _facts(report: MonitorReport, positive: str | None) -> str:
     share, low, high = report.alert_rate
     known = sum(each.labelled for each in report.periods)
+    if positive is None:
+        alerts = f" Alerts: {share:.2%} ({low:.2%} to {high:.2%}) of rows." if share else ""
+        return f"{count_of(report.rows, 'row')}, {known:,} with a known outcome.{alerts}"
     return (
         f"{count_of(report.rows, 'row')}, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
         f"({low:.2%} to {high:.2%}) of rows."
@@ -245,5 +278,6 @@ def _chart_note(report: MonitorReport) -> str:
         return ""
     return (
         f"An alarm is a line above the limit. Without a change it has a probability of {chart.false_alarms:.0%} in "
-        f"{chart.per_periods} periods. The expected AUC, {chart.expected:.3f}, comes from {report.expected_from}."
+        f"{chart.per_periods} periods. The expected {report.measure}, {chart.expected:.3f}, comes from "
+        f"{report.expected_from}."
     )

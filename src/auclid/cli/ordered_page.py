@@ -2,19 +2,22 @@
 
 from html import escape
 from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
 import numpy as np
 
-from auclid._page import style
+from auclid._hints import count_of
+from auclid._page import page as whole_page
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
-from auclid._version import __version__
+from auclid.cli.ordered_rows import OrderedTable
 from auclid.cli.plots import forest_plot
 from auclid.cli.verdict import likely, signed
 from auclid.comparison import ComparedModel
 from auclid.metrics import auc_over_time, group_auc
 from auclid.metrics._group_auc import group_aucs
+from auclid.metrics._results import ConcordanceInterval
 from auclid.plot._order import GROUP_BINS
 
 
@@ -40,6 +43,21 @@ class OrderedResult(NamedTuple):
         return self.event is None and self.groups is not None and len(np.unique(self.values)) == 2
 
 
+def result_of(
+    data: Path, table: OrderedTable, at: np.ndarray, models: list[ComparedModel], how: str = ""
+) -> OrderedResult:
+    """Models measured on some rows of a table; ``how`` tells how these were split off."""
+    values, more = table.measure(at)
+    facts = f"{count_of(len(at), 'row')}{table.facts}." + (f" Measured by {how}." if how else "")
+    return OrderedResult(data.name, facts, models, values, more["event"], more["groups"])
+
+
+def compared_scores(name: str, scores: np.ndarray, found: ConcordanceInterval) -> ComparedModel:
+    """A model whose scores of all rows are measured at once."""
+    value = found.concordance
+    return ComparedModel(name, value, found.low, found.high, np.array([value]), scores=scores)
+
+
 def ordered_page(result: OrderedResult) -> str:
     """The page as text."""
     rival = next((row for row in result.models if row.is_baseline), None)
@@ -51,15 +69,14 @@ def ordered_page(result: OrderedResult) -> str:
         best = result.best_of_each_side
         figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in best]
     template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
-    return Template(template).substitute(
-        style=style(),
+    body = Template(template).substitute(
         title=escape(result.source),
         facts=escape(result.facts),
         models="".join(_line(row) for row in result.models),
         pairs="Only rows of one group are compared." if result.groups is not None else "",
         figures="".join(figures),
-        version=escape(__version__),
     )
+    return whole_page(f"auclid: {escape(result.source)}", body)
 
 
 _TIME = (
@@ -75,7 +92,7 @@ def _figure(title: str, svg: str, caption: str) -> str:
 def _line(row: ComparedModel) -> str:
     gap = row.gap
     difference = "" if gap is None else signed(gap.difference)
-    p = "" if gap is None else likely(gap.pvalue)
+    p = "" if gap is None else likely(gap.adjusted)
     seconds = f"{row.seconds:.2f}" if np.isfinite(row.seconds) else ""
     return (
         f'<tr><th scope="row" class="name">{escape(row.name)}</th><td>{row.auc:.4f}</td>'

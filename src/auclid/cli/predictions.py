@@ -87,7 +87,7 @@ def check_writer(path: Path) -> None:
 
 
 def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
-    """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
+    """Write score, and probability and label where the model has them, of each row, by blocks; returns how many.
 
     ``copies`` are columns to put before the scores.
     """
@@ -101,7 +101,9 @@ def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None =
             if answer.probabilities is not None:
                 columns["probability"] = answer.probabilities
             count += len(answer.scores)
-            yield {**columns, "label": np.array(answer.labels, dtype=object)}
+            if answer.labels or not len(answer.scores):
+                columns["label"] = np.array(answer.labels, dtype=object)
+            yield columns
 
     write_columns(path, blocks())
     return count

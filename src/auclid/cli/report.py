@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import style
-from auclid._version import __version__
+from auclid._page import page as whole_page
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
 from auclid.cli import plots
@@ -24,7 +23,7 @@ from auclid.metrics import lift_table
 from auclid.plot import critical_difference
 from auclid.reports import curves
 from auclid.reports._numbers import Scored, numbers
-from auclid.reports._section import data, script, section
+from auclid.reports._section import script, section
 
 
 def report(result: HeldOutComparison) -> str:
@@ -36,9 +35,7 @@ def report(result: HeldOutComparison) -> str:
     found = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
     classes = result.data.classes[0], result.data.classes[1]
-    return Template(template).substitute(
-        style=style(),
-        script=script(),
+    body = Template(template).substitute(
         source=escape(result.data.source),
         answers=_answers(result.answers),
         tests=escape(_tests(result)),
@@ -55,12 +52,11 @@ def report(result: HeldOutComparison) -> str:
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
         lift="".join(model["lift"] for model in models),
-        data=data(found),
         positive=escape(result.data.classes[1]),
         negative=escape(result.data.classes[0]),
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
-        version=escape(__version__),
     )
+    return whole_page(f"auclid compare: {escape(result.data.source)}", body, script(found))
 
 
 def _plots(result: HeldOutComparison) -> dict[str, str]:
@@ -118,16 +114,15 @@ def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison])
         for name, rank, aucs in zip(ranks.names, ranks.ranks, ranks.aucs, strict=True)
     )
     template = (resources.files("auclid.cli") / "page" / "ranks.html").read_text("utf-8")
-    return Template(template).substitute(
-        style=style(),
+    body = Template(template).substitute(
         count=len(ranks.tables),
         diagram=_diagram(ranks),
         difference=f"{ranks.critical_difference:.2f}",
         friedman="" if np.isnan(ranks.pvalue) else f" Friedman's test of all: p {likely(ranks.pvalue, '= ')}.",
         ranks=lines,
         tables=sections,
-        version=escape(__version__),
     )
+    return whole_page(f"auclid compare: {len(ranks.tables)} tables", body)
 
 
 def _diagram(ranks: TableComparison) -> str:

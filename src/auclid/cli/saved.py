@@ -15,9 +15,11 @@ from auclid.base import Ranker
 from auclid.baselines import scores as scored
 from auclid.baselines import threshold
 from auclid.calibrated import Calibrated
-from auclid.cli.data import scan_columns, text
+from auclid.cli.data import NO_LABELS, scan_columns, text
+from auclid.cli.ordered_rows import OrderOptions
 from auclid.data import as_array
 from auclid.data.files import Rows
+from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import about, load
 from auclid.monitoring import Profile
@@ -25,6 +27,9 @@ from auclid.monitoring.profile import ColumnCounter, PartCounts
 from auclid.monitoring.report import cell_notes
 from auclid.ordered._meta import ranks_order
 from auclid.validation import names_known
+
+ALERT, REST = "alert", "rest"
+"""The labels of rows above and below a threshold, of a model that ranks ordered rows."""
 
 
 class Answers(NamedTuple):
@@ -35,10 +40,11 @@ class Answers(NamedTuple):
     called: np.ndarray
     """Whether a row is called positive at the model's own threshold."""
     labels: list[str]
+    """Empty of a model that ranks ordered rows and was given no threshold."""
 
 
 class SavedModel(NamedTuple):
-    """A fitted classifier and what `fit` recorded with it; nothing where the model was saved otherwise."""
+    """A fitted model and what `fit` recorded with it; nothing where the model was saved otherwise."""
 
     estimator: Any
     known: dict[str, Any]
@@ -52,8 +58,8 @@ class SavedModel(NamedTuple):
         if ranks_order(model):
             if not ordered:
                 raise DataError(
-                    f"MODEL must hold a fitted classifier; {str(path)!r} ranks ordered rows. Say by what: --ordered, "
-                    "--group, or --event and --time, where the command has them."
+                    f"MODEL must hold a fitted classifier here; {str(path)!r} ranks ordered rows. `auclid evaluate` "
+                    "measures one such model at a time."
                 )
             return cls(model, _known(path))
         if not is_classifier(model) or not hasattr(model, "classes_"):
@@ -62,9 +68,38 @@ class SavedModel(NamedTuple):
         return cls(model, _known(path))
 
     @property
+    def ordered(self) -> bool:
+        """Whether the model ranks ordered rows, and tells no classes."""
+        return ranks_order(self.estimator)
+
+    @property
+    def order(self) -> OrderOptions | None:
+        """What the rows of a ranker of ordered rows are ordered by, where it was recorded."""
+        return OrderOptions.recorded(self.known.get("order"))
+
+    def complete(self, options: OrderOptions) -> OrderOptions:
+        """The options that were given; else those of the fit, perhaps with another target."""
+        if options.asked:
+            return options
+        order = self.order
+        if order is None:
+            raise DataError(
+                "MODEL must say what its rows are ordered by, as `auclid fit` records it; or give --ordered, --group, "
+                "or --event and --time, where the command has them."
+            )
+        if order.event is not None and options.target is not None:
+            raise DataError("--target must come with a model of levels or numbers; MODEL ranks censored times.")
+        return order._replace(target=options.target or order.target, positive=options.positive or order.positive)
+
+    @property
     def target(self) -> str | None:
         """The column with the labels, where it was recorded."""
         return self.known.get("target")
+
+    @property
+    def outcome_columns(self) -> list[str | None]:
+        """The columns with what the model predicts, where they were recorded."""
+        return [self.target] if self.order is None else list(self.order.columns)
 
     @property
     def names(self) -> list[str] | None:
@@ -77,6 +112,8 @@ class SavedModel(NamedTuple):
     @property
     def positive(self) -> str:
         """The label that the model ranks on top."""
+        if self.ordered:
+            return ALERT
         return str(self.known["classes"][1] if "classes" in self.known else self.estimator.classes_[1])
 
     def labels(self, predicted: np.ndarray) -> list[str]:
@@ -100,6 +137,15 @@ class SavedModel(NamedTuple):
         """The rows of a source with the columns that the model was fitted to; all but ``drop`` if none are recorded."""
         return scan_columns(data, target, memory, self.names, drop if self.names is None else ())
 
+    def scan_labelled(self, data: Path, target: str | None, memory: str | None) -> Rows:
+        """The rows of a source with the columns of the model and with labels."""
+        if target is None and not has_own_labels(data):
+            raise DataError(NO_LABELS)
+        rows = self.scan(data, target, memory)
+        if not rows.has_target:
+            raise DataError(NO_LABELS)
+        return rows
+
     def answers(self, rows: Rows) -> Iterator[Answers]:
         """What the model says of the rows, a block at a time."""
         for table in self.tables(rows):
@@ -113,6 +159,9 @@ class SavedModel(NamedTuple):
 
     def answer(self, X: Any) -> Answers:
         """What the model says of a table."""
+        if self.ordered:
+            scores = np.asarray(self.estimator.predict(X), np.float64)
+            return Answers(scores, None, np.zeros(len(scores), dtype=bool), [])
         proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
         scores = np.asarray(scored(self.estimator, X), np.float64)
         called = np.asarray(self.estimator.predict(X) == self.estimator.classes_[1])
@@ -120,6 +169,8 @@ class SavedModel(NamedTuple):
 
     def class_names(self, called: np.ndarray) -> list[str]:
         """The label of each row, by whether it is called positive."""
+        if self.ordered:
+            return [ALERT if each else REST for each in called.tolist()]
         return self.labels(self.estimator.classes_[called.astype(np.intp)])
 
     @property
@@ -141,13 +192,19 @@ class SavedModel(NamedTuple):
         """The classifier, or the last step of a pipeline."""
         return self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
 
-    def keep_threshold(self, value: float) -> None:
-        """Make a threshold the model's own."""
+    def check_keep(self) -> None:
+        """Refuse a model that cannot keep a threshold."""
         last = self._last
+        if self.ordered:
+            raise DataError("--keep must come with a model of two classes; MODEL ranks ordered rows, without labels.")
         if not isinstance(last, Ranker):
             holds = f"MODEL holds a {type(last).__name__}"
             raise DataError(f"--keep needs a model of auclid; {holds}. Wrap it in Calibrated.")
-        last.set_threshold(value)
+
+    def keep_threshold(self, value: float) -> None:
+        """Make a threshold the model's own."""
+        self.check_keep()
+        self._last.set_threshold(value)
 
 
 class CountedAnswers:
@@ -175,10 +232,17 @@ class CountedAnswers:
 
 def _known(path: Path) -> dict[str, Any]:
     told = about(path)
+    if isinstance(told, dict) and told.keys() >= {"columns", "order", "dense"}:
+        if OrderOptions.recorded(told["order"]) is None or not _are_texts(told["columns"]):
+            raise DataError(f"MODEL must say the names of its columns and its order; {str(path)!r} does not.")
+        return told
     if not isinstance(told, dict) or not told.keys() >= {"columns", "classes", "dense"}:
         return {}
     columns, classes, target = told["columns"], told["classes"], told.get("target")
-    texts = all(isinstance(names, list) and all(isinstance(x, str) for x in names) for names in (columns, classes))
-    if not texts or len(classes) != 2 or not isinstance(target, str | None):
+    if not _are_texts(columns) or not _are_texts(classes) or len(classes) != 2 or not isinstance(target, str | None):
         raise DataError(f"MODEL must say the names of its columns and of two classes; {str(path)!r} does not.")
     return told
+
+
+def _are_texts(names: Any) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)

@@ -9,21 +9,24 @@ import numpy as np
 from auclid._hints import count_of
 from auclid.additive import Scorecard
 from auclid.additive._editing import edit_text, read_edits
+from auclid.additive._point_table import BinSettings, check_bins
 from auclid.additive._points import Bin
 from auclid.cli import _show
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, BinaryTable, positives
+from auclid.cli.data import BinaryTable, positives
+from auclid.cli.ordered_rows import OrderOptions, read
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.stdin import plainly_named
-from auclid.data.files import Rows
-from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import about, replacing, save
 from auclid.validation import names_known
+
+NOTABLE_AUC_LOST = 0.003
+"""What points may lose of the AUC without a word."""
 
 
 def card_facts(
@@ -34,15 +37,29 @@ def card_facts(
     share: float | None = None,
 ) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
-    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins")}
+    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins", "max_lines")}
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
+    lost = model.auc_lost(rows.X, y, **how)
+    if lost > NOTABLE_AUC_LOST:
+        _note_loss(model, lost, whose, how)
     return [
         f"{count_of(len(y) if count is None else count, 'row')} of {plainly_named(rows.source)}, "
         f"{y.mean() if share is None else share:.2%} positive (label {rows.classes[1]}).",
-        f"The points cost {model.auc_lost(rows.X, y, **how):.5f} of the AUC on {whose}; rounding alone, without bins, "
+        f"The points cost {lost:.5f} of the AUC on {whose}; rounding alone, without bins, "
         f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
     ]
+
+
+def _note_loss(model: Scorecard, lost: float, whose: str, how: Mapping[str, Any]) -> None:
+    """Say that the table of points is too short for the card, and what would help."""
+    lines, pairs = len(model.point_bins(**how)), len(model.interactions_)
+    why = f": {count_of(pairs, 'pair')} of columns do not fit in so few" if pairs else ""
+    other = ", or --set interactions=0 for a card of columns alone" if pairs else ""
+    _show.note(
+        f"the {lines} lines of points lose {lost:.3f} of the AUC on {whose}{why}. The model's scores lose nothing; for "
+        f"better points give --max-lines {2 * lines}{other}."
+    )
 
 
 def check_points(name: str, model: Any, options: PointTableOptions) -> None:
@@ -54,6 +71,7 @@ def check_points(name: str, model: Any, options: PointTableOptions) -> None:
         raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
     how: dict[str, Any] = {"scale": "auto", "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
     model._scale(1.0 if how["scale"] == "auto" else how["scale"], how["base"], how["odds"], True, how["higher"])
+    check_bins(BinSettings(how.get("max_bins", "auto"), max_lines=how.get("max_lines", "auto")))
 
 
 def card_paths(path: Path) -> tuple[Path, Path]:
@@ -153,7 +171,7 @@ def _check_edit_options(model: Path, output: Path, edits: Path | None, options: 
 
 
 def _apply_edits(
-    saved: SavedModel, model: Path, output: Path, edits: Path, X: Rows | None, y: np.ndarray | None, replace: bool
+    saved: SavedModel, model: Path, output: Path, edits: Path, X: Any, y: np.ndarray | None, replace: bool
 ) -> None:
     """Apply a file of edits, save the card, and print what each edit did."""
     card, own = saved.estimator, _own_names(saved)
@@ -182,17 +200,20 @@ def _renamed(edit: Any, names: Mapping[str, str]) -> Any:
     return {**edit, "column": names.get(str(column), column)}
 
 
-def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Rows, np.ndarray]:
-    """The rows of a source, and their labels as the card knows them."""
+def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Any, np.ndarray]:
+    """The rows of a source, and their labels, levels or times as the card knows them."""
+    if saved.ordered:
+        order = saved.complete(OrderOptions(target))
+        if order.group is not None:
+            raise DataError("--data must come with a card of rows that are all compared; MODEL compares within groups.")
+        table = read(data, order, saved.names)
+        return table.X, table.y
     target = target or saved.target
-    if target is None and not has_own_labels(data):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(data, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(data, target, memory)
     labelled, _ = labelled_rows(rows, target)
     if len(labelled) < rows.shape[0]:
-        raise DataError("--data must have a label in each row; some are missing.")
+        missing = rows.shape[0] - len(labelled)
+        raise missing_label(f"missing ones in {missing:,} of {rows.shape[0]:,} rows", subject="--data")
     y = rows.labels().values(labelled)
     y = y.astype(str) if y.dtype == object else y
     saved.expect(y)

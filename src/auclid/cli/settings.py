@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
+from auclid._hints import plain
 from auclid.errors import DataError, unknown_name
 
 Settings = Sequence[str]
@@ -53,16 +54,35 @@ def settings_by_method(settings: Settings, methods: Sequence[str]) -> dict[str, 
     >>> settings_by_method(["Scorecard:interactions=0"], ["Scorecard", "SPAM"])
     {'Scorecard': ['interactions=0'], 'SPAM': []}
     """
-    found: dict[str, list[str]] = {method: [] for method in methods}
+    named = [setting.partition(":")[0] for setting in settings if not _is_for_all(setting)]
+    strange = [name for name in named if name not in methods]
+    if strange:
+        raise DataError(f"--set must name a method that is compared ({', '.join(methods)}); got {strange[0]!r}.")
+    return {method: own_settings(settings, method) for method in methods}
+
+
+def _is_for_all(setting: str) -> bool:
+    """Whether a setting names no method: a value may hold a colon, too."""
+    method, colon, _ = setting.partition(":")
+    return not colon or "=" in method
+
+
+def own_settings(settings: Settings, method: str) -> list[str]:
+    """The settings of one method: those for all, and its own without its name.
+
+    Examples
+    --------
+    >>> from auclid.cli.settings import own_settings
+    >>> own_settings(["scorecard:interactions=0", "SPAM:alpha=1"], "Scorecard")
+    ['interactions=0']
+    """
+    found = []
     for setting in settings:
-        method, colon, rest = setting.partition(":")
-        if not colon or "=" in method:
-            for own in found.values():
-                own.append(setting)
-        elif method in found:
-            found[method].append(rest)
-        else:
-            raise DataError(f"--set must name a method that is compared ({', '.join(methods)}); got {method!r}.")
+        name, _, rest = setting.partition(":")
+        if _is_for_all(setting):
+            found.append(setting)
+        elif plain(name) == plain(method):
+            found.append(rest)
     return found
 
 
@@ -92,6 +112,7 @@ class PointTableOptions(NamedTuple):
     odds: float | None = None
     max_bins: str | None = None
     higher: str | None = None
+    max_lines: int | None = None
 
     @property
     def given(self) -> dict[str, Any]:

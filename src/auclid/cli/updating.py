@@ -8,18 +8,14 @@ import numpy as np
 
 from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
-from auclid.cli import _show
+from auclid.cli import _show, ordered
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, text
+from auclid.cli.data import text
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
 from auclid.data.encoding import is_missing
-from auclid.data.files import Rows
-from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import save
-from auclid.monitoring import Profile
-from auclid.monitoring.profile import SCORE_BINS, number_profile
 from auclid.streams import last_step, learn_batch
 from auclid.validation import names_known
 
@@ -28,57 +24,19 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     """Learn from new rows by blocks, and write the model."""
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
+    if saved.ordered:
+        ordered.update(saved, new, written, target)
+        return
     refuse_other_models(saved.estimator)
-    target = target or saved.target
-    if target is None and not has_own_labels(new):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(new, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
-    # A card of the logistic loss goes on by the square loss, whose scores have another unit.
-    may_rescale = getattr(saved.estimator, "loss_", "square") != "square"
-    before = _scores(saved, rows) if may_rescale else None
+    rows = saved.scan_labelled(new, target or saved.target, memory)
     with _show.passes(rows), names_known():
         count = _learn_blocks(saved.estimator, saved.tables(rows), _labels(saved, rows.target()))
-    told = "The counts for `auclid monitor` are still those of the first fit."
-    known = saved.known
-    if before is not None and saved.estimator.loss_ == "square":
-        after = _scores(saved, rows)
-        if saved.estimator.threshold_ != 0.0:
-            _keep_share(saved, before, after)
-        known = _rescored(saved, after)
-        told = "For `auclid monitor`, columns have the counts of the first fit still, scores those of the new rows."
-    save(written, saved.estimator, about=known or None)
+    save(written, saved.estimator, about=saved.known or None)
     name = type(_ranker(saved.estimator)).__name__
     _show.say(escape(f"{name} has learnt from {count:,} more rows: {written}"))
     if "profile" in saved.known:
-        _show.say(told)
-
-
-def _scores(saved: SavedModel, rows: Rows) -> np.ndarray:
-    """The scores of all rows."""
-    return np.concatenate([answer.scores for answer in saved.answers(rows)])
-
-
-def _keep_share(saved: SavedModel, before: np.ndarray, after: np.ndarray) -> None:
-    """Replace a threshold that was chosen in the old unit of scores: as many of the new rows stay above it."""
-    share = float(np.mean(before <= saved.threshold))
-    saved.keep_threshold(float(np.quantile(after, share, method="inverted_cdf")) if share else float(after.min()) - 1.0)
-    _show.say(
-        f"note: scores have another unit than before, so the threshold is now {saved.threshold:.6g}, which calls "
-        f"the same share of the new rows {saved.positive}."
-    )
-
-
-def _rescored(saved: SavedModel, scores: np.ndarray) -> dict[str, Any]:
-    """What is known of the model, with the counts of these scores."""
-    if "profile" not in saved.known:
-        return saved.known
-    alerts = float(np.mean(scores > saved.threshold))
-    counts = number_profile("score", "number", scores, SCORE_BINS)
-    profile = Profile.from_dict(saved.known["profile"])._replace(score=counts, alert_rate=alerts)
-    return {**saved.known, "profile": profile.to_dict()}
+        _show.say("The counts for `auclid monitor` are still those of the first fit.")
 
 
 def _learn_blocks(estimator: Any, tables: Iterable[Any], y: np.ndarray) -> int:

@@ -11,6 +11,7 @@ from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.ordered_rows import OrderOptions
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
 from auclid.cli.stdin import STDIN, is_copy
@@ -19,9 +20,8 @@ from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
-from auclid.io import load, replacing, save
+from auclid.io import replacing, save
 from auclid.metrics import compare_auc
-from auclid.ordered._meta import ranks_order
 
 
 def fit(
@@ -56,17 +56,11 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
-    if model.exists() and ranks_order(load(model)):
-        if purpose.given:
-            raise DataError(
-                f"{purpose.option} must come with a model of two classes; {str(model)!r} ranks ordered rows, and gives "
-                "scores without labels. Write the scores, and take the highest."
-            )
-        ordered.predict(model, data, output, identifiers, memory)
-        return
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
+    if keep:
+        saved.check_keep()
     rows = saved.scan(data, None, memory, drop=identifiers)
-    notes = unknown_columns(rows, [*identifiers, saved.target])
+    notes = unknown_columns(rows, [*identifiers, *saved.outcome_columns])
     copies = predictions.Copies(data, identifiers) if identifiers else None
     counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
@@ -92,7 +86,15 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
     evaluation.check_outputs({"MODEL": model, "DATA": data}, options)
-    found = _measured(SavedModel.open(model), data, target, positive, options, memory)
+    saved = SavedModel.open(model, ordered=True)
+    if saved.ordered:
+        if options.groups is not None or options.max_fpr < 1.0 or options.alerts is not None:
+            raise DataError(
+                "--groups, --max-fpr and --alerts must come with a model of two classes; MODEL ranks ordered rows."
+            )
+        ordered.evaluate(model, data, OrderOptions(target, positive=positive), options.plot, options.html)
+        return
+    found = _measured(saved, data, target, positive, options, memory)
     _tell_evaluation(found, options, f"{model.name} on {data.name}")
 
 
@@ -102,11 +104,7 @@ def _measured(
 ) -> evaluation.Evaluation:  # fmt: skip
     """The figures of a model on labelled rows."""
     target = target or saved.target
-    if target is None and not has_own_labels(data):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(data, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(data, target, memory)
     with _show.passes(rows):
         labelled, notes = labelled_rows(rows, target)
         scores, called, probability = evaluation.scores_of(saved.answers(rows), labelled)
@@ -119,7 +117,8 @@ def _measured(
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
     _show.remarks([*unknown_columns(rows, [target, options.groups]), *notes, *missing_note(rows.missing_counts())])
-    return evaluation.evaluate(is_pos, scores, called, classes, groups, options, probability, saved.threshold)
+    measured = evaluation.ScoredRows(is_pos, scores, called, classes, groups, probability, saved.threshold)
+    return evaluation.evaluate(measured, options)
 
 
 def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
@@ -185,5 +184,6 @@ def evaluate_scores(
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
+    measured = evaluation.ScoredRows(is_pos, values, values > cut, classes, groups, probability, cut)
+    found = evaluation.evaluate(measured, options)
     _tell_evaluation(found._replace(has_model=False), options, f"{score} of {data.name}")

@@ -15,6 +15,9 @@ from auclid.errors import (
 READERS = ("scan", "read_table")
 """Functions whose parameters are arguments and options of the command."""
 
+ORDERED = ("auclid", "compare_ordered", "concordance_interval", "OrderedRanker", "SurvivalRanker")
+"""What checks the columns that rows are ordered by."""
+
 OPTIONS = {
     "source": "DATA",
     "path": "DATA",
@@ -28,6 +31,11 @@ OPTIONS = {
     "memory": "--memory",
 }
 """The argument or option behind each parameter of a function that reads tables."""
+
+ORDER = {"y": "The target", "time": "--time", "event": "--event", "groups": "--group"} | {
+    name: OPTIONS[name] for name in ("target", "group")
+}
+"""What a user of the command calls what rows are ordered by."""
 
 COMPARISON = {"y": "The target", "cv": "--cv", "repeats": "--repeats", "test_size": "--test-size", "time": "--time"}
 """What a user of `auclid compare` calls the parameters of `auclid.compare`."""
@@ -51,7 +59,9 @@ class CommandWording(Wording):
             return "A method"
         if self._of_the_model(error):
             return "DATA"
-        options = OPTIONS if error.owner in READERS else COMPARISON if error.owner == "compare" else {}
+        options = {**dict.fromkeys(READERS, OPTIONS), "compare": COMPARISON, **dict.fromkeys(ORDERED, ORDER)}.get(
+            error.owner, {}
+        )
         return options.get(error.parameter) or super().subject(error)
 
     def expected(self, error: AuclidError) -> str:

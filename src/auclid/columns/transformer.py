@@ -21,7 +21,7 @@ from auclid.columns._summary import column_names, numeric_part, summarize_column
 from auclid.data import as_array, encoding
 from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import IdentifierWarning
-from auclid.validation import checked_table, encoded_rows, is_numeric, mapped_source, partwise
+from auclid.validation import RowAccess, checked_table, encoded_rows, is_numeric, mapped_source, partwise
 
 MAX_FILLED_SHARE = 0.2
 """Of more than `_sizes.DENSE_COLUMNS` columns, the share that must be filled for what comes out to be an array."""
@@ -100,6 +100,8 @@ class Columns(TransformerMixin, BaseEstimator):
     >>> columns.get_feature_names_out().tolist()
     ['x0', 'x0 (missing)', 'x1=blue', 'x1=red']
     """
+
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],

@@ -2,6 +2,7 @@
 
 from auclid.comparison._compare import behind_columns, compare
 from auclid.comparison._model import ComparedModel
+from auclid.comparison._ordered import compare_ordered
 from auclid.comparison._ranks import TableComparison, compare_tables, mean_ranks
 from auclid.comparison._results import ModelComparison
 
@@ -11,6 +12,7 @@ __all__ = [
     "TableComparison",
     "behind_columns",
     "compare",
+    "compare_ordered",
     "compare_tables",
     "mean_ranks",
 ]

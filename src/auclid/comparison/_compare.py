@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,12 @@ from auclid.columns import Columns
 from auclid.comparison._measure import Budget, run_trials
 from auclid.comparison._model import ComparedModel
 from auclid.comparison._results import ModelComparison
-from auclid.comparison._splits import plan_splits
-from auclid.comparison._tests import Judgement, measured, paired_differences
+from auclid.comparison._rows import ComparedRows
+from auclid.comparison._splits import SplitPlan, plan_splits
+from auclid.comparison._tests import ClassJudge, Judge, measured, paired_differences
 from auclid.comparison._tuning import tuned
 from auclid.errors import invalid_type, invalid_value
-from auclid.metrics._cross_val import _checked_rows
+from auclid.metrics._cross_val import checked_splits
 from auclid.metrics._sample import checked_region
 from auclid.registry import make
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -129,8 +130,11 @@ def compare(
     (['least squares', 'logistic'], 1, '3 repeats of 5 folds')
     """
     owner = "compare"
-    named = _named(estimators)
-    rivals = _rivals(baseline, list(named))
+    if getattr(getattr(y, "dtype", None), "names", None):
+        hint = "Censored times are compared by auclid.comparison.compare_ordered."
+        raise invalid_value(owner, "y", "hold two labels", list(y.dtype.names), hint)  # type: ignore[union-attr]
+    named = named_estimators(estimators)
+    rivals = baseline_names(baseline, list(named))
     number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "correction", correction, ("holm", "bonferroni", "none"))
     one_of(owner, "error", error, ("raise", "keep"))
@@ -141,23 +145,42 @@ def compare(
     region = checked_region(owner, max_fpr, 0.0)
     if time is not None and sample_weight is not None:
         time = column(owner, "time", time)[weight_column(owner, sample_weight) > 0.0]
-    rows = _checked_rows(owner, X, y, groups, [], sample_weight, None)
+    rows = checked_splits(owner, X, y, groups, [], sample_weight, None)
     plan = plan_splits(rows, cv, repeats, test_size, time, seed)
-    rows = rows._replace(splits=plan.splits)
     if whole_number(owner, "tune", tune, 0):
         named = tuned(named, tune, grids or {}, region.max_fpr, seed)
-    with threadpool_limits(1):
-        trials = run_trials(named, rows, Budget(budget, plan.descriptions), n_jobs, progress, error == "keep")
-    judge = Judgement(rows._replace(X=None, splits=plan.splits[: len(trials)]), region, level)
-    models = [measured(name, [each[k] for each in trials], judge) for k, name in enumerate(named)]
-    models, pairs = _compared(models, rivals, judge, correction)
-    how, planned = plan.descriptions[len(trials)], plan.descriptions[len(plan.splits)]
-    notes = [] if how == planned else [f"Measured by {how} instead of {planned}, for want of time."]
-    return ModelComparison(models, pairs, level, how, judge.rows.splits, judge.held_out, notes, judge)
+    run = Run(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
+    return run.compare(named, rows, plan, lambda measured: ClassJudge(measured, level, region))
+
+
+class Run(NamedTuple):
+    """How estimators are run and compared, whatever their rows are measured by."""
+
+    rivals: list[str]
+    """The names of the baselines."""
+    correction: str
+    budget: Budget
+    n_jobs: int | None
+    keep_failures: bool
+    progress: Callable[[str], None] | None
+
+    def compare(
+        self, named: dict[str, Any], rows: ComparedRows, plan: SplitPlan, judge_of: Callable[[Any], Judge]
+    ) -> ModelComparison:
+        """The comparison of these estimators on the splits of a plan."""
+        rows = rows._replace(splits=plan.splits)
+        with threadpool_limits(1):
+            trials = run_trials(named, rows, self.budget, self.n_jobs, self.progress, self.keep_failures)
+        judge = judge_of(rows._replace(X=None, splits=plan.splits[: len(trials)]))
+        models = [measured(name, [each[k] for each in trials], judge) for k, name in enumerate(named)]
+        models, pairs = _compared(models, self.rivals, judge, self.correction)
+        how, planned = plan.descriptions[len(trials)], plan.descriptions[len(plan.splits)]
+        notes = [] if how == planned else [f"Measured by {how} instead of {planned}, for want of time."]
+        return ModelComparison(models, pairs, judge.level, how, judge.rows.splits, judge.held_out, notes, judge)
 
 
 def _compared(
-    models: list[ComparedModel], rivals: list[str], judge: Judgement, correction: str
+    models: list[ComparedModel], rivals: list[str], judge: Judge, correction: str
 ) -> tuple[list[ComparedModel], list[Any]]:
     """The models, the best first, with their differences to the best baseline; and all differences."""
     models = [model._replace(is_baseline=model.name in rivals) for model in models]
@@ -168,12 +191,13 @@ def _compared(
     if best is None:
         return order, [] if rivals else paired_differences(list(combinations(fitted, 2)), judge, correction)
     pairs = [(model, best) for model in fitted if model.name != best.name]
-    auc, ap = (paired_differences(pairs, judge, correction, metric) for metric in ("auc", "ap"))
-    of_auc, of_ap = ({gap.a: gap for gap in gaps} for gaps in (auc, ap))
-    return [m._replace(gap=of_auc.get(m.name), ap_gap=of_ap.get(m.name)) for m in order], auc
+    gaps = {metric: paired_differences(pairs, judge, correction, metric) for metric in judge.metrics}
+    of_auc, of_ap = ({gap.a: gap for gap in gaps.get(metric, [])} for metric in ("auc", "ap"))
+    return [m._replace(gap=of_auc.get(m.name), ap_gap=of_ap.get(m.name)) for m in order], gaps["auc"]
 
 
-def _rivals(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
+def baseline_names(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
+    """The names of the baselines, which must be names of estimators."""
     rivals = [] if baseline is None else [baseline] if isinstance(baseline, str) else list(baseline)
     unknown = [name for name in rivals if name not in names]
     if unknown:
@@ -181,7 +205,7 @@ def _rivals(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]
     return rivals
 
 
-def _named(estimators: Any) -> dict[str, Any]:
+def named_estimators(estimators: Any) -> dict[str, Any]:
     """Estimators by name; methods by the names of their papers are built."""
     if isinstance(estimators, Mapping):
         pairs = [(str(name), each) for name, each in estimators.items()]

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
@@ -13,9 +14,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
+from auclid.comparison._rows import ComparedRows, OrderedRows
 from auclid.data.encoding import is_frame
-from auclid.metrics._cross_val import _Rows, _rows_to_score, _weight_name
-from auclid.metrics._scorer import scores_of
+from auclid.metrics._cross_val import rows_to_score
 from auclid.validation import take_rows
 
 FAILURES = (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError)
@@ -58,7 +59,7 @@ class Budget(NamedTuple):
 
 
 def run_trials(
-    estimators: dict[str, Any], rows: _Rows, budget: Budget, n_jobs: int | None, tell: Tell, keep_failures: bool
+    estimators: dict[str, Any], rows: ComparedRows, budget: Budget, n_jobs: int | None, tell: Tell, keep_failures: bool
 ) -> list[list[SplitTrial]]:
     """The trials of each estimator on each split; of fewer splits where a budget does not last for all.
 
@@ -77,7 +78,7 @@ def run_trials(
 
 
 def _split_trials(
-    estimators: dict[str, Any], rows: _Rows, number: int, keep_failures: bool, tell: Tell = None
+    estimators: dict[str, Any], rows: ComparedRows, number: int, keep_failures: bool, tell: Tell = None
 ) -> list[SplitTrial]:
     """All estimators on one split, of which those behind equal `Columns` share the prepared rows."""
     prepared: dict[str, tuple[Any, Any, Any]] = {}
@@ -95,22 +96,22 @@ def _split_trials(
     return trials
 
 
-def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
+def _trial(estimator: Any, rows: ComparedRows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
     """Fit an estimator to the training rows of a split and score the test rows of its partition."""
-    train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
+    train, test = rows.splits[number][0], rows_to_score(rows.splits)[number]
     own = np.isin(test, rows.splits[number][1])
     y, warm_up = rows.y[train], 0.0
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         columns, model, X, X_test = _prepare(estimator, rows, train, test, prepared)
-        weights = {} if rows.weight is None else {_weight_name(model): rows.weight[train]}
         if number == 0:  # compile before fits are timed
             start, few = perf_counter(), _few(rows.is_pos[train])
-            clone(model).fit(_some(X, few), y[few])
+            with suppress(*FAILURES):  # of few rows; the fit itself tells of those of all
+                clone(model).fit(_some(X, few), y[few], **rows.fit_options(model, train[few]))
             heard.clear()
             warm_up = perf_counter() - start
         start = process_time()
-        model.fit(X, y, **weights)
+        model.fit(X, y, **rows.fit_options(model, train))
         seconds = process_time() - start
         scores, probabilities = _predictions(model, X_test, rows)
     converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
@@ -126,20 +127,17 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
     )
 
 
-def _predictions(model: Any, X: Any, rows: _Rows) -> tuple[np.ndarray, np.ndarray | None]:
+def _predictions(model: Any, X: Any, rows: ComparedRows) -> tuple[np.ndarray, np.ndarray | None]:
     """Scores of the positive label and, where the model has them, probabilities."""
-    scores = scores_of("compare", model, X).astype(np.float64)
-    probabilities = np.asarray(model.predict_proba(X))[:, -1] if hasattr(model, "predict_proba") else None
-    classes = getattr(model, "classes_", None)
-    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
-        scores, probabilities = -scores, None if probabilities is None else 1.0 - probabilities
-    if not np.isfinite(scores).all():
-        raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
-    return scores, probabilities
+    scores = rows.scores("compare", model, X)
+    if isinstance(rows, OrderedRows) or not hasattr(model, "predict_proba"):
+        return scores, None
+    probabilities = np.asarray(model.predict_proba(X))[:, -1]
+    return scores, 1.0 - probabilities if rows.ranks_positive_low(model) else probabilities
 
 
 def _prepare(
-    estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray, prepared: dict[str, tuple[Any, Any, Any]]
+    estimator: Any, rows: ComparedRows, train: np.ndarray, test: np.ndarray, prepared: dict[str, tuple[Any, Any, Any]]
 ) -> tuple[Any, Any, Any, Any]:
     """(fitted `Columns` or None, the rest of the estimator, its training rows, its test rows)."""
     if not isinstance(estimator, Pipeline) or len(estimator) != 2 or not isinstance(estimator[0], Columns):

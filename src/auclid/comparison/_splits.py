@@ -5,17 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
+from auclid import _sizes
 from auclid.auto._folds import Split, rolling_folds
+from auclid.comparison._rows import ComparedRows
 from auclid.errors import Described, invalid_value
-from auclid.metrics._cross_val import _numbers, _Rows
+from auclid.metrics._cross_val import row_numbers
 from auclid.metrics._periods import time_numbers
 from auclid.validation.parameters import number_in, whole_number
 
 N_FOLDS, N_REPEATS, TEST_SIZE = 5, 3, 0.3
 """What "auto" stands for."""
-
-ENOUGH_TO_HOLD_OUT = 1_000
-"""Rows of the rarer class from which on one hold-out is precise enough; fewer are compared by repeated folds."""
 
 MIN_TEST_ROWS = 2
 """Rows of each class without which a split cannot be measured."""
@@ -28,7 +27,7 @@ class SplitPlan(NamedTuple):
     descriptions: dict[int, str]
 
 
-def plan_splits(rows: _Rows, cv: Any, repeats: Any, test_size: float | None, time: Any, seed: int) -> SplitPlan:
+def plan_splits(rows: ComparedRows, cv: Any, repeats: Any, test_size: float | None, time: Any, seed: int) -> SplitPlan:
     """How the rows of a comparison are split; the parameters are those of `auclid.compare`."""
     if test_size is not None:
         number_in("compare", "test_size", test_size, 0.0, 1.0)
@@ -53,25 +52,25 @@ def _fold_count(cv: Any, rarest: int) -> int:
 
 
 def _by_chance(
-    rows: _Rows, cv: Any, count: int, repeats: Any, test_size: float | None, rarest: int, seed: int
+    rows: ComparedRows, cv: Any, count: int, repeats: Any, test_size: float | None, rarest: int, seed: int
 ) -> SplitPlan:
     """One hold-out, where it was asked for or is precise enough; else repeated folds."""
     left_open = cv == "auto" and repeats == "auto"
-    if test_size is not None or (left_open and rows.cluster is None and rarest >= ENOUGH_TO_HOLD_OUT):
+    if test_size is not None or (left_open and rows.cluster is None and rarest >= _sizes.MIN_ROWS_TO_HOLD_OUT):
         return _hold_out(rows, TEST_SIZE if test_size is None else test_size, seed)
     if repeats == "auto":
-        repeats = N_REPEATS if rarest < ENOUGH_TO_HOLD_OUT else 1
+        repeats = N_REPEATS if rarest < _sizes.MIN_ROWS_TO_HOLD_OUT else 1
     return _repeated_folds(rows, count, whole_number("compare", "repeats", repeats, 1), seed, left_open)
 
 
-def _given(rows: _Rows, cv: Any) -> SplitPlan:
-    splits = [(_numbers(a), _numbers(b)) for a, b in check_cv(cv, rows.y).split(rows.X, rows.y, rows.cluster)]
+def _given(rows: ComparedRows, cv: Any) -> SplitPlan:
+    splits = [(row_numbers(a), row_numbers(b)) for a, b in check_cv(cv, rows.y).split(rows.X, rows.y, rows.cluster)]
     if not splits:
         raise invalid_value("compare", "cv", "give one split or more", cv)
     return SplitPlan(splits, {len(splits): "one given split" if len(splits) == 1 else f"{len(splits)} given splits"})
 
 
-def _hold_out(rows: _Rows, share: float, seed: int) -> SplitPlan:
+def _hold_out(rows: ComparedRows, share: float, seed: int) -> SplitPlan:
     splitter = StratifiedShuffleSplit(1, test_size=share, random_state=seed)
     splits = [(np.sort(train), np.sort(test)) for train, test in splitter.split(rows.is_pos, rows.is_pos)]
     for part in splits[0]:
@@ -79,7 +78,7 @@ def _hold_out(rows: _Rows, share: float, seed: int) -> SplitPlan:
     return SplitPlan(splits, {1: f"one split, {share:.0%} of the rows held out"})
 
 
-def _repeated_folds(rows: _Rows, count: int, repeats: int, seed: int, left_open: bool) -> SplitPlan:
+def _repeated_folds(rows: ComparedRows, count: int, repeats: int, seed: int, left_open: bool) -> SplitPlan:
     """Stratified folds, drawn anew for each repeat; where the user left the choice, the first fold alone may do."""
     rarest = int(min(rows.is_pos.sum(), (~rows.is_pos).sum()))
     if rarest < MIN_TEST_ROWS * count:
@@ -96,7 +95,7 @@ def _repeated_folds(rows: _Rows, count: int, repeats: int, seed: int, left_open:
     return SplitPlan(splits, descriptions)
 
 
-def _by_time(rows: _Rows, count: int, test_size: float | None, time: np.ndarray) -> SplitPlan:
+def _by_time(rows: ComparedRows, count: int, test_size: float | None, time: np.ndarray) -> SplitPlan:
     """Models learn from earlier rows than those they are tested on."""
     if test_size is None:
         folds = rolling_folds(time, count, rows.is_pos, rows.cluster, owner="compare", min_rows=MIN_TEST_ROWS)

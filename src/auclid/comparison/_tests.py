@@ -1,6 +1,8 @@
 """Figures of each estimator over all splits, and paired tests of differences."""
 
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,25 +14,33 @@ from auclid.metrics import (
     average_precision_interval,
     compare_auc,
     compare_average_precision,
+    compare_concordance,
+    concordance_interval,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import _corrected_error, _mean_area, _Rows, _scored_folds
+from auclid.metrics._cross_val import corrected_error, mean_area, scored_folds
 from auclid.metrics._many import corrected
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
 
+Figures = tuple[float, float, float, np.ndarray]
+"""(Mean over splits, ends of its interval, value of each split)."""
 
-class Judgement(NamedTuple):
+
+@dataclass(frozen=True)
+class Judge:
     """The rows of a comparison, and how models are measured on them."""
 
-    rows: _Rows
+    rows: Any
     """``splits`` are those that were run."""
-    region: Region
     level: float
+
+    metrics: ClassVar[tuple[str, ...]] = ("auc",)
+    """What models are compared by."""
 
     @property
     def one_split(self) -> bool:
-        """Whether there is one split: models are then compared by DeLong's test on its rows."""
+        """Whether there is one split: models are then compared by a test on its rows."""
         return len(self.rows.splits) == 1
 
     @property
@@ -38,21 +48,123 @@ class Judgement(NamedTuple):
         """Numbers of the rows that a split holds out."""
         return np.unique(np.concatenate([test for _, test in self.rows.splits]))
 
+    @property
+    def trials(self) -> int:
+        """The held-out rows of the rarer kind: positives, or events."""
+        return int(self.rows.is_pos[self.held_out].sum())
+
+    @abstractmethod
+    def auc(self, trials: list[SplitTrial]) -> Figures:
+        """What models are ranked by."""
+
+    def average_precision(self, trials: list[SplitTrial]) -> Figures:
+        """The average precision, where rows have two classes."""
+        return np.nan, np.nan, np.nan, np.zeros(0)
+
+    @abstractmethod
+    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
+        """The difference of two models on the rows of the only split, with a paired test."""
+
+    def difference(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
+        """The difference of two models, with a paired test on the rows or over the splits."""
+        if self.one_split:
+            return self.paired_test(a, b, metric)
+        gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
+        se, df = corrected_error(self.rows, gaps)
+        question = checked_question("compare", self.level, "two-sided", 0.0)
+        return answer(float(gaps.mean()), se, self.trials, question, df)
+
+    def over_splits(self, found: list[tuple[float, float, float, float]]) -> Figures:
+        """The mean of (value, low, high, standard error) of each split, with its interval.
+
+        Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:
+        se² = mean(se_v²) · r / J for J splits that hold out a row r times.
+        """
+        folds = np.array([value for value, *_ in found])
+        if self.one_split:
+            return *found[0][:3], folds
+        times = sum(len(test) for _, test in self.rows.splits) / len(self.held_out)
+        se = float(np.sqrt(np.mean([se**2 for *_, se in found]) * times / len(found)))
+        mean = float(folds.mean())
+        return mean, *share_interval(mean, se, self.trials, self.level), folds
+
+
+@dataclass(frozen=True)
+class ClassJudge(Judge):
+    """Rows of two classes, by the AUC of a region and the average precision."""
+
+    region: Region
+
+    metrics: ClassVar[tuple[str, ...]] = ("auc", "ap")
+
     def labels(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """(Which rows are positive, their weights and groups as metrics take them), of the rows of these numbers."""
         groups, weight = (None if each is None else each[numbers] for each in (self.rows.cluster, self.rows.weight))
         return self.rows.is_pos[numbers], {"groups": groups, "sample_weight": weight, "level": self.level}
 
+    def auc(self, trials: list[SplitTrial]) -> Figures:
+        """The AUC, or the partial AUC."""
+        region = self.region
+        if self.one_split:
+            is_pos, how = self.labels(self.rows.splits[0][1])
+            one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
+            return one.auc, one.low, one.high, np.array([one.auc])
+        folds = scored_folds("compare", self.rows, region, [[trial.of_partition] for trial in trials])
+        found = mean_area(self.rows, folds, region, self.level)
+        return found.auc, found.low, found.high, found.folds
 
-def measured(name: str, trials: list[SplitTrial], judge: Judgement) -> ComparedModel:
+    def average_precision(self, trials: list[SplitTrial]) -> Figures:
+        """The average precision."""
+        found = []
+        for (_, test), trial in zip(self.rows.splits, trials, strict=True):
+            is_pos, how = self.labels(test)
+            one = average_precision_interval(is_pos, trial.scores, **how)
+            found.append((one.ap, one.low, one.high, one.se))
+        return self.over_splits(found)
+
+    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
+        """DeLong's test, or its like for average precision."""
+        is_pos, how = self.labels(self.held_out)
+        if metric == "ap":
+            return compare_average_precision(is_pos, a.scores, b.scores, **how)
+        return compare_auc(is_pos, a.scores, b.scores, max_fpr=self.region.max_fpr, **how)
+
+
+@dataclass(frozen=True)
+class OrderJudge(Judge):
+    """Rows with an order, by the concordance; groups that are held out whole are clusters."""
+
+    def order(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """(Values, and what metrics need of their order), of the rows of these numbers."""
+        rows = self.rows
+        columns = {"event": rows.event, "groups": rows.groups, "clusters": rows.cluster}
+        how = {name: None if each is None else each[numbers] for name, each in columns.items()}
+        return rows.values[numbers], {**how, "level": self.level}
+
+    def auc(self, trials: list[SplitTrial]) -> Figures:
+        """The concordance."""
+        found = []
+        for (_, test), trial in zip(self.rows.splits, trials, strict=True):
+            values, how = self.order(test)
+            one = concordance_interval(values, trial.scores, **how)
+            found.append((one.concordance, one.low, one.high, one.se))
+        return self.over_splits(found)
+
+    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
+        """The paired test of two concordances."""
+        values, how = self.order(self.held_out)
+        return compare_concordance(values, a.scores, b.scores, **how)
+
+
+def measured(name: str, trials: list[SplitTrial], judge: Judge) -> ComparedModel:
     """The figures of one estimator over all splits."""
     trouble = next((trial.trouble for trial in trials if trial.trouble), "")
     if trouble:
         return ComparedModel(name, np.nan, np.nan, np.nan, np.full(len(trials), np.nan), trouble=trouble)
     return ComparedModel(
         name,
-        *_auc(trials, judge),
-        *_average_precision(trials, judge),
+        *judge.auc(trials),
+        *judge.average_precision(trials),
         seconds=float(np.mean([trial.seconds for trial in trials])),
         scores=_first_of_each([trial.scores for trial in trials], judge),
         probabilities=_first_of_each([trial.probabilities for trial in trials], judge),
@@ -61,38 +173,7 @@ def measured(name: str, trials: list[SplitTrial], judge: Judgement) -> ComparedM
     )
 
 
-def _auc(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
-    """(Mean AUC, ends of its interval, AUC of each split)."""
-    region = judge.region
-    if judge.one_split:
-        is_pos, how = judge.labels(judge.rows.splits[0][1])
-        one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
-        return one.auc, one.low, one.high, np.array([one.auc])
-    folds = _scored_folds("compare", judge.rows, region, [[trial.of_partition] for trial in trials])
-    found = _mean_area(judge.rows, folds, region, judge.level)
-    return found.auc, found.low, found.high, found.folds
-
-
-def _average_precision(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
-    """(Mean average precision, ends of its interval, average precision of each split).
-
-    Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:
-    se² = mean(se_v²) · r / J for J splits that hold out a row r times.
-    """
-    found = []
-    for (_, test), trial in zip(judge.rows.splits, trials, strict=True):
-        is_pos, how = judge.labels(test)
-        found.append(average_precision_interval(is_pos, trial.scores, **how))
-    folds = np.array([one.ap for one in found])
-    if judge.one_split:
-        return found[0].ap, found[0].low, found[0].high, folds
-    times = sum(len(test) for _, test in judge.rows.splits) / len(judge.held_out)
-    se = float(np.sqrt(np.mean([one.se**2 for one in found]) * times / len(found)))
-    mean, positives = float(folds.mean()), int(judge.rows.is_pos[judge.held_out].sum())
-    return mean, *share_interval(mean, se, positives, judge.level), folds
-
-
-def _first_of_each(values: list[Any], judge: Judgement) -> np.ndarray | None:
+def _first_of_each(values: list[Any], judge: Judge) -> np.ndarray | None:
     """One value of each held-out row, from the first split that holds it out."""
     if any(each is None for each in values):
         return None
@@ -103,28 +184,16 @@ def _first_of_each(values: list[Any], judge: Judgement) -> np.ndarray | None:
 
 
 def paired_differences(
-    pairs: list[tuple[ComparedModel, ComparedModel]], judge: Judgement, correction: str, metric: str = "auc"
+    pairs: list[tuple[ComparedModel, ComparedModel]], judge: Judge, correction: str, metric: str = "auc"
 ) -> list[PairComparison]:
-    """The difference of the AUC, or of the average precision ("ap"), of each pair of models, with a paired test.
+    """The difference of the AUC or concordance, or of the average precision ("ap"), of each pair of models, tested.
 
-    One split: DeLong's test, or its like for average precision. Several: Student's t with the variance of Nadeau and
-    Bengio, which allows for training rows that splits share.
+    One split: a paired test on its rows. Several: Student's t with the variance of Nadeau and Bengio, which allows for
+    training rows that splits share.
     """
-    found = [_difference(a, b, judge, metric) for a, b in pairs]
+    found = [judge.difference(a, b, metric) for a, b in pairs]
     adjusted = corrected(np.array([each.pvalue for each in found]), correction)
     return [
         PairComparison(a.name, b.name, each.difference, each.low, each.high, each.pvalue, float(p), se=each.se)
         for (a, b), each, p in zip(pairs, found, adjusted, strict=True)
     ]
-
-
-def _difference(a: ComparedModel, b: ComparedModel, judge: Judgement, metric: str) -> Any:
-    is_pos, how = judge.labels(judge.held_out)
-    if judge.one_split and metric == "ap":
-        return compare_average_precision(is_pos, a.scores, b.scores, **how)
-    if judge.one_split:
-        return compare_auc(is_pos, a.scores, b.scores, max_fpr=judge.region.max_fpr, **how)
-    gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
-    se, df = _corrected_error(judge.rows, gaps)
-    question = checked_question("compare", judge.level, "two-sided", 0.0)
-    return answer(float(gaps.mean()), se, int(is_pos.sum()), question, df)

@@ -5,19 +5,19 @@ that its tasks are made again, with the same bits.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from auclid.data.blocks import describe_nonfinite, first_nonfinite
-from auclid.data.dataset import Dataset, Part, apply
+from auclid import _sizes
+from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, first_nonfinite
+from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
-from auclid.data.sizes import DEFAULT_MEMORY
 
 
 def is_dask(X: Any) -> bool:
@@ -27,8 +27,6 @@ def is_dask(X: Any) -> bool:
 
 class DaskDataset(Dataset):
     """A dask array or frame, with labels and weights of the same partitions."""
-
-    memory = DEFAULT_MEMORY
 
     def __init__(
         self,
@@ -41,7 +39,7 @@ class DaskDataset(Dataset):
     ) -> None:
         import dask
 
-        self._dask, self._owner = dask, owner
+        self._dask, self._owner, self.memory = dask, owner, _sizes.DEFAULT_MEMORY
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
@@ -56,7 +54,7 @@ class DaskDataset(Dataset):
             for number, block in enumerate(numbers)
         ]
         self._steps: tuple[Callable, ...] = ()
-        self._labels = list(zip(labels, weights, strict=True))
+        self._labels: list | None = list(zip(labels, weights, strict=True))
 
     def _with(self, parts: list, steps: Sequence[Callable]) -> "DaskDataset":
         other = object.__new__(DaskDataset)
@@ -72,6 +70,31 @@ class DaskDataset(Dataset):
         """A value that is sent once, not with every task."""
         large = isinstance(value, np.ndarray | list | tuple) and not isinstance(value, str)
         return self._dask.delayed(value, pure=False, traverse=False) if large else value
+
+    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
+        """Whether ``memory`` holds all rows; those of sparse partitions take a pass to tell."""
+        dense, most = int(part_sizes.sum()) * self.width * self.dtype.itemsize, self.memory or 0
+        return dense <= most or self.compute(self.reduce(part_bytes)) <= most
+
+    def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
+        if self._labels is None:
+            return self.compute(self.map(part_labels))
+        call = self._dask.delayed(applied, pure=True)
+        parts = [self._dask.delayed(label_part)(self._owner, k, *own) for k, own in enumerate(self._labels)]
+        return self.compute(self._dask.delayed(list)([call(part_labels, self._label_steps, part) for part in parts]))
+
+    def blocks(self) -> Iterator[Block]:
+        for handle in self._each(part_block, ()):
+            yield self.compute(handle)
+
+    def take(self, places: list[np.ndarray]) -> Block:
+        call = self._dask.delayed(applied, pure=True)
+        chosen = [number for number, own in enumerate(places) if len(own)] or [0]
+        taken = [call(part_block, self._steps, self._parts[number], places[number]) for number in chosen]
+        return concatenate_rows(self.compute(self._dask.delayed(list)(taken)))
+
+    def materialize(self) -> None:
+        """What is slow to make the user persists."""
 
     def map(self, function: Callable, *shared: Any) -> Any:
         return self._dask.delayed(list)(self._each(function, shared))
@@ -102,7 +125,7 @@ class DaskDataset(Dataset):
     def label_counts(self) -> list[dict]:
         """Of each partition {label: LabelCount}, without a look at X."""
         count = self._dask.delayed(counted, pure=True)
-        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels)]
+        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels or ())]
         return self.compute(self._dask.delayed(list)(found))
 
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
@@ -114,7 +137,9 @@ class DaskDataset(Dataset):
     def cached(self, step: Callable) -> "Dataset":
         call = self._dask.delayed(applied, pure=True)
         parts = [call(itself, (*self._steps, step), part) for part in self._parts]
-        return self._with(list(self._dask.persist(*parts)), ())
+        other = self._with(list(self._dask.persist(*parts)), ())
+        other._labels, other._label_steps = None, ()
+        return other
 
 
 def applied(function: Callable, steps: Sequence[Callable], part: Part, *shared: Any) -> Any:
@@ -197,6 +222,11 @@ def made_part(
                 f"{where} has {X.shape[0]} rows; {name} must be cut in the same places, but has shape {part.shape}."
             )
     return Part(number, X, labels, weight)
+
+
+def label_part(owner: str, number: int, y: Any, weight: Any) -> Part:
+    """A partition without its rows."""
+    return Part(number, None, None if y is None else np.asarray(y), checked_weight(owner, number, weight))
 
 
 def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:

@@ -13,15 +13,19 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from auclid.data.blocks import Block, concatenate_rows, is_sparse
+from auclid import _sizes
+from auclid.data.blocks import Block, concatenate_rows, is_sparse, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.memory import as_table, gathered
+from auclid.data.store import nbytes
 from auclid.data.table import Index, Sweep, Table, slices
 
-CENTRE_PARTS, CENTRE_PART_ROWS = 8, 512
-"""Parts, and rows of each, whose mean is the centre of a table."""
+SHUFFLED_PARTS = 8
+"""Parts whose rows are shuffled together: so many are in memory at a time."""
+
+CENTRE_PART_ROWS = 512
+"""Rows of each of SHUFFLED_PARTS parts whose mean is the centre of a table."""
 
 
 class Part(NamedTuple):
@@ -103,6 +107,34 @@ class Dataset(ABC):
         """All rows as one table, given the number of rows of each part; products are computed where the rows are."""
         return PartitionedTable(self, part_sizes)
 
+    def row_table(self, part_sizes: np.ndarray) -> Table:
+        """All rows as one table for solvers that step from row to row: in memory where ``memory`` holds them all."""
+        if not self.fits_in_memory(part_sizes):
+            return self.table(part_sizes)
+        table = as_table(stack_rows(self.blocks(), int(part_sizes.sum())))
+        table.columns = self.columns
+        return table
+
+    @abstractmethod
+    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
+        """Whether ``memory`` holds all rows, given the number of rows of each part."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """The rows of each part in their order, one part in memory at a time."""
+
+    def take(self, places: list[np.ndarray]) -> Block:
+        """The rows of each part at some places, one below the other."""
+        return concatenate_rows(self.compute(self.map(part_rows_at, places)))
+
+    @abstractmethod
+    def materialize(self) -> None:
+        """Prepare for many calls of `take`."""
+
+    @abstractmethod
+    def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
+        """Labels and weights of each part, without a look at its rows where that can be."""
+
     @abstractmethod
     def map(self, function: Callable, *shared: Any) -> Any:
         """A handle of [function(part, *shared) for each part]; what is shared may be handles."""
@@ -125,7 +157,18 @@ class Dataset(ABC):
 
     @abstractmethod
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
-        """The rows that a function makes of each part, when they are asked for; ``width`` columns without names."""
+        """The rows that a function makes of each part, when they are asked for; ``width`` columns without names.
+
+        A function that changes labels or weights goes to `relabelled`, so that `labels` knows of it.
+        """
+
+    def relabelled(self, step: Callable) -> "Dataset":
+        """The parts with other labels or weights, which a function makes of those that they have."""
+        other = self.transformed(step)
+        other._label_steps = (*self._label_steps, step)
+        return other
+
+    _label_steps: tuple[Callable, ...] = ()
 
     @abstractmethod
     def cached(self, step: Callable) -> "Dataset":
@@ -180,6 +223,21 @@ class MemoryDataset(Dataset):
             return as_table(self._whole.X)
         made = [part.X for part in self._parts()]
         return as_table(made[0] if len(made) == 1 else concatenate_rows(made))
+
+    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
+        return True
+
+    def row_table(self, part_sizes: np.ndarray) -> Table:
+        return self.table(part_sizes)
+
+    def materialize(self) -> None:
+        """All rows are at hand."""
+
+    def blocks(self) -> Iterator[Block]:
+        return (as_table(part.X).part(slice(None)) for part in self._parts())
+
+    def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
+        return self.map(part_labels)
 
     def map(self, function: Callable, *shared: Any) -> Any:
         return [function(part, *shared) for part in self._parts()]
@@ -260,9 +318,10 @@ def whole(trees: Iterable[tuple[int, Any]]) -> Any:
 
 
 class PartitionedTable(Table):
-    """The rows of a partitioned dataset, for solvers that need products with all of them.
+    """The rows of a partitioned dataset as one table: one number a row is kept in memory, the rows stay where they are.
 
-    One float64 number a row, for each vector of scores, is kept in memory; the rows stay where they are.
+    Products are computed by the parts. Row-wise solvers step in the order of `order`, which shuffles the rows of a few
+    parts at a time, drawn at random: `sweep` brings these together in memory.
     """
 
     random_access = False
@@ -281,14 +340,23 @@ class PartitionedTable(Table):
         index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
         wanted, places = np.unique(index, return_inverse=True)
         cuts = np.searchsorted(wanted, self._ends)
-        rows = [wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)]
-        found = self._dataset.compute(self._dataset.map(part_rows_at, rows))
-        X = sparse.vstack(found, format="csr") if is_sparse(found[0]) else np.concatenate(found)
+        X = self._dataset.take(
+            [wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)]
+        )
         return X if np.array_equal(wanted, index) else X[places]
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
-        for start, stop in pairwise(self._ends):
-            yield slice(int(start), int(stop)), self.part(slice(start, stop))
+        for (start, stop), X in zip(pairwise(self._ends.tolist()), self._dataset.blocks(), strict=True):
+            yield slice(start, stop), X
+
+    def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
+        """An order in which each row is met once: parts in random order, the rows of a few parts mixed."""
+        if not shuffle:
+            return np.arange(self.shape[0])
+        parts = [np.arange(a, b) for a, b in pairwise(self._ends)]
+        drawn = [parts[k] for k in rng.permutation(len(parts))]
+        mixed = [np.concatenate(drawn[k : k + SHUFFLED_PARTS]) for k in range(0, len(drawn), SHUFFLED_PARTS)]
+        return np.concatenate([rng.permutation(rows) for rows in mixed])
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """X W, by the parts; the rows of ``index`` of it, where one is given."""
@@ -305,17 +373,22 @@ class PartitionedTable(Table):
         return np.split(U, self._ends[1:-1])
 
     def keys(self) -> None:
-        """None: hashing every row would take a pass for what only small tables need."""
+        """None: the order of parts depends on where rows stand."""
 
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Near the mean: that of some rows of some parts; of sparse rows the origin, so that they stay sparse."""
-        chosen = np.unique(np.linspace(0, len(self._sizes) - 1, CENTRE_PARTS).astype(int))
+        chosen = np.unique(np.linspace(0, len(self._sizes) - 1, SHUFFLED_PARTS).astype(int))
         rows = [self._ends[k] + np.arange(min(CENTRE_PART_ROWS, self._sizes[k])) for k in chosen]
         some = self.part(np.concatenate(rows))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        yield from gathered(self, orders, centre, max(1, int(self._sizes.max()) // len(orders)))
+        self._dataset.materialize()
+        largest, row_bytes = int(self._sizes.max()), self.dtype.itemsize * max(1, self.shape[1])
+        mixed = SHUFFLED_PARTS * largest
+        if row_bytes * largest <= _sizes.STRETCH_BYTES:  # not so where rows are sparse: their parts are longer
+            mixed = min(mixed, _sizes.STRETCH_BYTES // row_bytes)
+        yield from gathered(self, orders, centre, max(1, mixed // len(orders)))
 
 
 def part_size(part: Part) -> int:
@@ -323,9 +396,24 @@ def part_size(part: Part) -> int:
     return as_table(part.X).shape[0]
 
 
-def part_rows_at(part: Part, rows: list[np.ndarray]) -> Block:
-    """The rows of a part at some places."""
-    return as_table(part.X).part(rows[part.number])
+def part_rows_at(part: Part, places: list[np.ndarray]) -> Block:
+    """The rows of a part at its own of the places of all parts."""
+    return part_block(part, places[part.number])
+
+
+def part_block(part: Part, index: Index = slice(None)) -> Block:
+    """The rows of a part, or those at some places."""
+    return as_table(part.X).part(index)
+
+
+def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Labels and weights of a part."""
+    return part.y, part.weight
+
+
+def part_bytes(part: Part) -> int:
+    """The bytes of a part in memory."""
+    return nbytes(part_block(part))
 
 
 def part_matmul(part: Part, W: np.ndarray) -> np.ndarray:

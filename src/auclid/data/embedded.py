@@ -6,22 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from auclid.data import sizes
+from auclid import _sizes
 from auclid.data.blocks import Block
 from auclid.data.memory import DenseTable, as_table, gathered
 from auclid.data.table import Index, Sweep, Table, slices
-
-EXACT_BYTES = 1 << 24
-"""Bytes of embedded rows up to which float64 stays float64."""
-
-KEPT_VALUES = 3 << 30
-"""Bytes of values that are kept for a solver that multiplies with all rows again and again."""
-
-KEPT_ROWS = 1 << 30
-"""Bytes of embedded rows that are kept for a solver that steps from row to row."""
-
-SWEPT_ROWS = 1 << 29
-"""Bytes of embedded rows that are made for one stretch of such steps, where they are not kept."""
 
 PRODUCTS = 3
 """From this product with all rows on, values are kept: a solver that multiplies so often will do so again."""
@@ -40,7 +28,7 @@ class Embedding(Protocol):
 
 def working_type(n: int, columns: int, dtype: np.dtype) -> np.dtype:
     """The floating type in which n rows are embedded: float32, unless rows are float64 and few."""
-    return np.dtype(dtype if 8 * n * columns <= EXACT_BYTES else np.float32)
+    return np.dtype(dtype if 8 * n * columns <= _sizes.EXACT_BYTES else np.float32)
 
 
 class Embedded(Table):
@@ -130,30 +118,30 @@ class Embedded(Table):
         return out if self._projection is None else self._projection.T @ out
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        if self._kept_rows is None and self._fits(self.shape[1], KEPT_ROWS):
+        if self._kept_rows is None and self._fits(self.shape[1], _sizes.KEPT_ROW_BYTES):
             self._kept_rows, self._kept_values = DenseTable(self.part(slice(None))), None
         if self._kept_rows is not None:
             yield from self._kept_rows.sweep(*orders, centre=centre)
             return
-        size = max(1, SWEPT_ROWS // (self._work.itemsize * self.shape[1] * len(orders)))
+        size = max(1, _sizes.SWEPT_ROW_BYTES // (self._work.itemsize * self.shape[1] * len(orders)))
         yield from gathered(self, orders, centre, size)
 
     def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
         return self._raw.order(rng, shuffle)
 
     def block_rows(self) -> int:
-        return max(1, sizes.BLOCK_BYTES // (8 * max(1, self.width)))
+        return max(1, _sizes.BLOCK_BYTES // (8 * max(1, self.width)))
 
     def _count_product(self) -> None:
         """Keep the values from the third product on, where nothing is kept yet and they fit."""
         self._products += 1
         nothing_kept = self._kept_rows is None and self._kept_values is None
-        if self._products == PRODUCTS and nothing_kept and self._fits(self.width, KEPT_VALUES):
+        if self._products == PRODUCTS and nothing_kept and self._fits(self.width, _sizes.KEPT_VALUE_BYTES):
             self._kept_values = self._gather(slice(None), self.width, self.values)
 
     def _fits(self, columns: int, limit: int) -> bool:
         """Whether all rows may be kept; in float64, only few of them ever are."""
-        limit = limit if self._work == np.float32 else EXACT_BYTES
+        limit = limit if self._work == np.float32 else _sizes.EXACT_BYTES
         return self.shape[0] * columns * self._work.itemsize <= limit
 
     def _gather(self, index: Index, columns: int, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rows of files as a dataset, whose parts are their blocks, and as a table that is swept in shuffled order."""
+"""Rows of files as a dataset, whose parts are their blocks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from auclid.data import sizes
 from auclid.data.blocks import Block, is_sparse
-from auclid.data.dataset import Dataset, Part, apply, subtrees, whole
+from auclid.data.dataset import Dataset, Part, apply, part_block, part_labels, subtrees, whole
 from auclid.data.files import Rows
-from auclid.data.memory import gathered
-from auclid.data.readers.reader import READ_BYTES
 from auclid.data.store import Store
-from auclid.data.table import Index, Sweep, Table
 
 
 class FileDataset(Dataset):
@@ -34,9 +30,39 @@ class FileDataset(Dataset):
     def part_sizes(self) -> np.ndarray:
         return np.asarray(self._rows.block_sizes())
 
+    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
+        return self._rows.fits_in_memory()
+
     def _parts(self) -> Iterator[Part]:
         for number, block in enumerate(self._rows.read(*self._allowed)):
             yield Part(number, *block)
+
+    def _label_parts(self) -> Iterator[Part]:
+        """The parts without their rows, which need not be read."""
+        rows, start = self._rows, 0
+        labels, weight = rows.labels() if rows.has_target else None, rows.sample_weight()
+        for number, size in enumerate(rows.block_sizes()):
+            own = slice(start, start + size)
+            y = None if labels is None else labels.values(own)
+            yield Part(number, None, y, None if weight is None else weight[own])
+            start += size
+
+    def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
+        return [apply(part_labels, self._label_steps, part) for part in self._label_parts()]
+
+    def blocks(self) -> Iterator[Block]:
+        return (apply(part_block, self._steps, part) for part in self._parts())
+
+    def take(self, places: list[np.ndarray]) -> Block:
+        if self._steps != self._label_steps:
+            return super().take(places)
+        starts = np.concatenate([[0], np.cumsum(self.part_sizes())[:-1]])
+        index = np.concatenate([start + own for start, own in zip(starts, places, strict=True)])
+        X = self._rows.gather(index, *self._allowed)[0]
+        return X if is_sparse(X) else np.ascontiguousarray(X)
+
+    def materialize(self) -> None:
+        self._rows.materialize()
 
     def _runs(self, function: Callable[[Iterator[Part]], Any]) -> Iterator[Any]:
         """A function of each run of consecutive parts: of one alone, where parts are not made side by side."""
@@ -94,73 +120,19 @@ class CachedFileDataset(FileDataset):
     def part_sizes(self) -> np.ndarray:
         return np.array([self._store.get(number).shape[0] for number in range(len(self._rest))])
 
+    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
+        return not self._store.spooled
+
+    def take(self, places: list[np.ndarray]) -> Block:
+        return Dataset.take(self, places)
+
+    def materialize(self) -> None:
+        """All parts are kept."""
+
+    def _label_parts(self) -> Iterator[Part]:
+        for number, rest in enumerate(self._rest):
+            yield Part(number, None, *rest)
+
     def _parts(self) -> Iterator[Part]:
         for number, rest in enumerate(self._rest):
             yield Part(number, self._store.get(number), *rest)
-
-
-SHUFFLED_BLOCKS = 8
-"""Blocks whose rows are shuffled together: so many are in memory at a time."""
-
-CENTRE_BLOCK_ROWS = 512
-"""Rows of each of SHUFFLED_BLOCKS blocks whose mean is the centre."""
-
-
-class FileTable(Table):
-    """The rows of a `Rows`.
-
-    Products and moments read all blocks once. Row-wise solvers need random access: all rows are materialized first, in
-    memory or in the temporary file, and `order` shuffles the rows of a few blocks at a time, drawn at random.
-    """
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows, self.shape = rows, rows.shape
-        self.columns = rows.columns if rows.named else None
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.rows.dtype
-
-    def part(self, index: Index) -> Block:
-        index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
-        wanted, places = np.unique(index, return_inverse=True)
-        X = self.rows.gather(wanted)[0]
-        X = X if is_sparse(X) else np.ascontiguousarray(X)
-        return X if np.array_equal(wanted, index) else X[places]
-
-    def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
-        start = 0
-        for block in self.rows.read():
-            yield slice(start, start + block.X.shape[0]), block.X
-            start += block.X.shape[0]
-
-    def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
-        """An order in which each row is met once: blocks in random order, the rows of a few blocks mixed."""
-        if not shuffle:
-            return np.arange(self.shape[0])
-        ends = np.cumsum([0, *self.rows.block_sizes()])
-        drawn, out, start = rng.permutation(len(ends) - 1), np.empty(self.shape[0], dtype=np.int64), 0
-        for at in range(0, len(drawn), SHUFFLED_BLOCKS):
-            mixed = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn[at : at + SHUFFLED_BLOCKS]])
-            out[start : start + len(mixed)] = rng.permutation(mixed)
-            start += len(mixed)
-        return out
-
-    def keys(self) -> None:
-        """None: the order of blocks depends on where rows stand."""
-
-    def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
-        """Near the mean: that of some rows of some blocks; of sparse rows the origin, so that they stay so."""
-        counts = np.array(self.rows.block_sizes())
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        chosen = np.unique(np.linspace(0, len(counts) - 1, SHUFFLED_BLOCKS).astype(int))
-        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_BLOCK_ROWS, counts[k])) for k in chosen]))
-        return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
-
-    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        self.rows.materialize()
-        largest, row_bytes = max(self.rows.block_sizes()), self.dtype.itemsize * self.shape[1]
-        mixed = SHUFFLED_BLOCKS * largest
-        if row_bytes * largest <= 2 * READ_BYTES:  # not so where rows are sparse: their blocks are longer
-            mixed = min(mixed, max(largest, sizes.STRETCH_BYTES // row_bytes))
-        yield from gathered(self, orders, centre, max(1, mixed // len(orders)))

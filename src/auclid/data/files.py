@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from auclid import _random
+from auclid import _random, _sizes
 from auclid._threads import allowed_threads
 from auclid.data.blocks import concatenate_rows, first_nonfinite, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode, non_numeric
 from auclid.data.labels import Labels
-from auclid.data.parallel_read import MIN_RUNS, check_block_size, count_missing, map_runs, missing_error, refuse_array
+from auclid.data.parallel_read import check_block_size, count_missing, map_runs, missing_error, refuse_array
 from auclid.data.readers import Block, ColumnSelection, Reader, Run, SchemaChanged, open_source
 from auclid.data.readers.arrow import not_numbers
 from auclid.data.readers.reader import check_weight, first_rows, select_rows
@@ -63,7 +63,8 @@ def scan(
     -----
     A column has the kind that all its cells allow, in all files: numbers of several types take the widest one, and a
     column of a csv file with a text anywhere is a column of texts. csv files must be in UTF-8; cells lie between
-    commas, semicolons or tabs, and a decimal comma is recognised where it is not the delimiter.
+    commas, semicolons or tabs, and a decimal comma is recognised where it is not the delimiter. Empty cells and NA,
+    N/A, #N/A, NaN, nan, -nan, null, NULL, None and ? are missing values; any other text makes a column one of texts.
 
     Examples
     --------
@@ -376,7 +377,7 @@ class Rows:
     def _runs(self) -> list[Run]:
         kept = self._complete or self._passes > 0 or self._may_fit()
         runs = [] if kept or not self._labelled or allowed_threads() < 2 else self._reader.runs()
-        return runs if len(runs) >= MIN_RUNS else []
+        return runs if len(runs) >= _sizes.MIN_RUNS else []
 
     def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
         done = 0

@@ -7,15 +7,12 @@ from itertools import chain, pairwise
 import numpy as np
 from scipy import sparse
 
+from auclid import _sizes
 from auclid._generic import REORDER, kernel
 from auclid._threads import thread_map
-from auclid.data import sizes
 from auclid.data.blocks import Block, append_rows, is_sparse
 from auclid.data.structs import CSR, Dense, row_axpy, row_dot
 from auclid.data.table import Index, Sweep, Table, slices
-
-MANY_VALUES = 1 << 18
-"""Values from which a compiled loop multiplies rows with a vector: BLAS and SciPy would want float64 first."""
 
 
 def as_table(X: Block | Table) -> Table:
@@ -49,7 +46,7 @@ class DenseTable(Table):
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
         n = self.shape[0]
-        size = sizes.CENTRE_SAMPLE
+        size = _sizes.CENTRE_SAMPLE
         some = slice(None) if n <= size else np.sort(np.random.default_rng(0).integers(n, size=size))
         if weight is None or not weight[some].any():
             return self.part(some).mean(axis=0, dtype=np.float64)
@@ -58,7 +55,7 @@ class DenseTable(Table):
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         if index is None and self.X.dtype == np.float64:
             return self.X @ W
-        if index is None and W.ndim == 1 and self.X.size >= MANY_VALUES and self.X.flags.c_contiguous:
+        if index is None and W.ndim == 1 and self.X.size >= _sizes.MIN_COMPILED_VALUES and self.X.flags.c_contiguous:
             out, w = np.empty(self.shape[0]), np.ascontiguousarray(W, dtype=np.float64)
             thread_map(lambda part: each_row_dot(self.X[part], w, out[part]), self.pieces(len(out)))
             return out
@@ -71,7 +68,7 @@ class DenseTable(Table):
         centred = centre is not None
         centre = np.zeros(self.shape[1]) if centre is None else centre
         rows = self._by_rows
-        size = sizes.SWEEP if rows is not None else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
+        size = _sizes.SWEEP if rows is not None else max(1, min(_sizes.SWEEP, self.block_rows() // len(orders)))
         for steps in slices(len(orders[0]), size):
             chosen = [order[steps] for order in orders]
             if rows is not None:
@@ -84,7 +81,7 @@ class DenseTable(Table):
         """The array, C-ordered; None where that would take too large a copy."""
         if self.X.flags.c_contiguous:
             return self.X
-        if self.X.nbytes > sizes.COPY_BYTES:
+        if self.X.nbytes > _sizes.COPY_BYTES:
             return None
         copy = np.empty(self.shape, self.X.dtype)
         for part in slices(self.shape[0], self.block_rows()):  # a block at a time, so that the cache helps
@@ -114,14 +111,14 @@ class SparseTable(Table):
         return self.X[index]
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
-        if index is None and W.ndim == 1 and self.X.nnz >= MANY_VALUES:
+        if index is None and W.ndim == 1 and self.X.nnz >= _sizes.MIN_COMPILED_VALUES:
             out = np.empty(self.shape[0])
             row_dots_with(self._rows(), np.ascontiguousarray(W, dtype=np.float64), out)
             return out
         return self.X @ W if index is None and self._small() else super().matmul(W, index)
 
     def rmatmul(self, U: np.ndarray) -> np.ndarray:
-        if U.ndim == 1 and self.X.nnz >= MANY_VALUES:
+        if U.ndim == 1 and self.X.nnz >= _sizes.MIN_COMPILED_VALUES:
             out = np.zeros(self.shape[1])
             add_rows(self._rows(), np.ascontiguousarray(U, dtype=np.float64), out)
             return out
@@ -129,11 +126,11 @@ class SparseTable(Table):
 
     def _small(self) -> bool:
         """Whether a product with all rows at once makes no large copy of them."""
-        return self.X.dtype == np.float64 or self.X.nnz * 8 <= sizes.LARGE_BYTES
+        return self.X.dtype == np.float64 or self.X.nnz * 8 <= _sizes.LARGE_BYTES
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         rows = self._rows()
-        for steps in slices(len(orders[0]), sizes.SWEEP):
+        for steps in slices(len(orders[0]), _sizes.SWEEP):
             yield rows, [order[steps] for order in orders], steps
 
     def _rows(self) -> CSR:
@@ -141,7 +138,7 @@ class SparseTable(Table):
 
     def block_rows(self) -> int:
         density = max(1.0, self.X.nnz / max(1, self.shape[0]))
-        return max(1, int(sizes.BLOCK_BYTES / (12 * density)))
+        return max(1, int(_sizes.BLOCK_BYTES / (12 * density)))
 
 
 def gathered(table: Table, orders: Sequence[np.ndarray], centre: np.ndarray | None, size: int) -> Sweep:

@@ -14,9 +14,6 @@ from auclid.errors import DataError
 MAX_PARALLEL = 4
 """Runs that are read at a time, at the most: each holds its rows decoded, and what decoding needs beside them."""
 
-MIN_RUNS = 4
-"""Runs from which on reading in parallel pays: of fewer, the last ones would leave a thread idle for long."""
-
 
 def missing_error(reader: Reader, number: int, begin: int, X: Any) -> str | None:
     """The message for the first missing number of a block, whose first row is ``begin``; raises for infinity."""

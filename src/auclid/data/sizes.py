@@ -1,30 +1,10 @@
-"""Memory budgets of tables. Read as ``sizes.BLOCK_BYTES``, so that tests can make blocks small."""
+"""Numbers of bytes and of rows that users give."""
 
 import re
 from numbers import Integral
 
+from auclid import _sizes
 from auclid.errors import invalid_value
-
-BLOCK_BYTES = 1 << 21
-"""Memory of one block of rows: it stays in the processor's cache (with 16 MB, products took six times as long)."""
-
-LARGE_BYTES = 1 << 25
-"""Memory for what need not stay in the cache: bounded all the same."""
-
-COPY_BYTES = 1 << 28
-"""Memory for the C-ordered copy of F-ordered rows that row-wise solvers use."""
-
-STRETCH_BYTES = 1 << 24
-"""Memory of the dense rows of files that are brought together for steps in random order."""
-
-CENTRE_SAMPLE = 1 << 12
-"""Rows whose mean is the centre of a table."""
-
-SWEEP = 1 << 16
-"""Steps a kernel makes before Python may look up (an interrupt, a gathered block)."""
-
-DEFAULT_MEMORY = 1 << 26
-"""Bytes of decoded rows that are kept between passes where the user gives no number."""
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -40,7 +20,7 @@ def as_bytes(memory: int | str | None) -> int:
     1500000000
     """
     if memory is None:
-        return DEFAULT_MEMORY
+        return _sizes.DEFAULT_MEMORY
     if isinstance(memory, Integral) and not isinstance(memory, bool) and memory >= 0:
         return int(memory)
     match = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None

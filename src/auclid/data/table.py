@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from auclid.data import sizes
+from auclid import _sizes
 from auclid.data.blocks import Block, as_array, is_sparse
 
 Index: TypeAlias = slice | np.ndarray
@@ -124,7 +124,7 @@ class Table(ABC):
 
     def block_rows(self) -> int:
         """How many rows make one block of bounded memory."""
-        return max(1, sizes.BLOCK_BYTES // (8 * max(1, self.shape[1])))
+        return max(1, _sizes.BLOCK_BYTES // (8 * max(1, self.shape[1])))
 
 
 def _wide(block: Block) -> Block:

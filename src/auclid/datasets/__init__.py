@@ -1,16 +1,25 @@
-"""Tables: one small, real, strongly imbalanced one that comes with the package, and those in your files."""
+"""Tables: small real ones that come with the package, and those in your files."""
 
-from importlib import resources
 from typing import Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from auclid.datasets.catalogue import catalogue
+from auclid.datasets.ordered import _arrays, load_anes96, load_gbsg2, load_travel_modes
 from auclid.datasets.readers import TableFile, read_table
 from auclid.errors import DataError
 
-__all__ = ["DataError", "TableFile", "catalogue", "load_mammography", "read_table"]
+__all__ = [
+    "DataError",
+    "TableFile",
+    "catalogue",
+    "load_anes96",
+    "load_gbsg2",
+    "load_mammography",
+    "load_travel_modes",
+    "read_table",
+]
 
 _MAMMOGRAPHY = """\
 Mammography: microcalcifications among candidate objects of digitised mammograms
@@ -73,9 +82,8 @@ def load_mammography(*, return_X_y: bool = False) -> Bunch | tuple[np.ndarray, n
     Woods et al., Comparative evaluation of pattern recognition techniques for detection of
     microcalcifications in mammography, IJPRAI 7(6), 1993.
     """
-    with (resources.files(__name__) / "mammography.npz").open("rb") as file, np.load(file) as table:
-        X = np.ascontiguousarray(table["X"], dtype=np.float64)
-        y = table["y"].astype(np.int64)
+    table = _arrays("mammography.npz")
+    X, y = np.ascontiguousarray(table["X"], dtype=np.float64), table["y"].astype(np.int64)
     if return_X_y:
         return X, y
     return Bunch(

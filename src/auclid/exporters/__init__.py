@@ -1,4 +1,4 @@
-"""Code that scores rows without auclid: SQL, ONNX, JSON and Python."""
+"""Code that scores rows without auclid: SQL, ONNX, PMML, JSON and Python."""
 
 import os
 from collections.abc import Sequence
@@ -9,12 +9,14 @@ from auclid._hints import did_you_mean
 from auclid.errors import invalid_value
 from auclid.exporters._json import json_text, python_module
 from auclid.exporters._onnx import onnx_bytes
+from auclid.exporters._pmml import pmml_text
 from auclid.exporters._sql import DIALECTS, sql_text
 from auclid.exporters.models import score_of
 
 __all__ = ["export"]
 
-TARGETS = ("sql", "onnx", "json", "python")
+_TEXTS = {"pmml": pmml_text, "json": json_text, "python": python_module}
+TARGETS = ("sql", "onnx", "pmml", "json", "python")
 
 
 def export(
@@ -43,9 +45,10 @@ def export(
         or a scaler. What cannot be exported says why.
     path : str or path-like, optional
         A file to write as well.
-    to : {"sql", "onnx", "json", "python"}, default="sql"
+    to : {"sql", "onnx", "pmml", "json", "python"}, default="sql"
         "sql": one SELECT of all columns of ``table`` and, last, ``score``. "onnx": a model with an input a column, or
-        one input ``X`` where columns have no names, and the outputs ``score`` and ``probability``. "json": an
+        one input ``X`` where columns have no names, and the outputs ``score`` and ``probability``. "pmml": PMML
+        4.4 with a Scorecard element, for models that are sums of functions of one or two columns. "json": an
         expression, documented in the guide. "python": a module with ``score(row: dict) -> float`` that needs no
         package.
     dialect : {"ansi", "sqlite", "duckdb", "postgresql", "spark"}, default="ansi"
@@ -84,7 +87,7 @@ def export(
     elif to == "sql":
         written = sql_text(score, dialect, table, keep, probability)
     else:
-        written = json_text(score) if to == "json" else python_module(score)
+        written = _TEXTS[to](score)
     if path is not None:
         Path(os.fspath(path)).write_bytes(written.encode("utf-8") if isinstance(written, str) else written)
     return written

@@ -282,7 +282,7 @@ class _Writer:
         """The value of a level's group."""
         whens = [
             f"WHEN {self.write(axis.x)} IN ({self.texts(members)}) THEN {values[group]}"
-            for group, members in _groups(axis).items()
+            for group, members in axis.levels_by_group().items()
         ]
         return f"CASE {' '.join(whens)} ELSE {values[axis.other]} END" if whens else values[axis.other]
 
@@ -366,15 +366,6 @@ class _Writer:
 
     def sigmoid(self, e: Sigmoid) -> str:
         return f"(1e0 / (1e0 + exp(-({self.write(e.x)}))))"
-
-
-def _groups(axis: Axis) -> dict[int, list[str]]:
-    """The levels of each group, but for that of all other levels."""
-    groups: dict[int, list[str]] = {}
-    for level, group in axis.groups:
-        if group != axis.other:
-            groups.setdefault(group, []).append(level)
-    return groups
 
 
 def _left_codes(arrays: Any, node: int) -> Callable[[float], bool]:

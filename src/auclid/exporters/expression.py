@@ -1,7 +1,7 @@
 """Expressions: what a score is made of, independent of the language in which it is written down.
 
 Every expression has one number a row, which may be missing. `auclid.exporters.models` makes an expression of a fitted
-model; each target (SQL, Python, JSON, ONNX) renders the classes of this module and nothing else.
+model; each target (SQL, Python, JSON, ONNX, PMML) renders the classes of this module and nothing else.
 """
 
 from collections import defaultdict
@@ -96,6 +96,14 @@ class Axis:
         """Whether nodes are knots."""
         return bool(self.knots)
 
+    def levels_by_group(self) -> dict[int, list[str]]:
+        """The levels of each group, but for that of all other levels."""
+        groups: dict[int, list[str]] = {}
+        for level, group in self.groups:
+            if group != self.other:
+                groups.setdefault(group, []).append(level)
+        return groups
+
 
 @dataclass(frozen=True)
 class Grid(Expression):
@@ -160,8 +168,8 @@ class Score(NamedTuple):
     """What is exported: the expression of a model's scores, and what goes with it."""
 
     expression: Expression
-    probability: Expression | None
-    """The probability of the positive class, where the model has one."""
+    odds: tuple[float, float] | None
+    """The slope and offset of the log-odds of the positive class as a line in the score, where the model has them."""
     columns: tuple[ColumnRef, ...]
     """All columns of the table that the model was fitted to, in order."""
     named: bool
@@ -171,6 +179,11 @@ class Score(NamedTuple):
     """The class of the model."""
     threshold: float
     """The score above which `predict` answers the positive class."""
+
+    @property
+    def probability(self) -> Expression | None:
+        """The probability of the positive class, where the model has one."""
+        return None if self.odds is None else Sigmoid(affine(self.expression, *self.odds))
 
 
 # Making expressions

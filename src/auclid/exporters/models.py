@@ -29,7 +29,6 @@ from auclid.exporters.expression import (
     Piece,
     Piecewise,
     Score,
-    Sigmoid,
     TreeSum,
     affine,
     linear,
@@ -72,7 +71,7 @@ def score_of(model: Any, names: Sequence[str] | None = None) -> Score:
     expression = raw_score(model, inputs)
     classes = getattr(model, "classes_", ORDER_CLASSES).tolist()
     return Score(
-        expression, _probability(model, expression, inputs), inputs, own is not None or names is not None,
+        expression, _log_odds_line(model), inputs, own is not None or names is not None,
         (classes[0], classes[1]), type(model).__name__, threshold(model),
     )  # fmt: skip
 
@@ -257,13 +256,11 @@ MODELS: dict[type, Callable[[Any, Inputs], Expression]] = {
 """Models that can be exported."""
 
 
-def _probability(model: Any, expression: Expression, inputs: Inputs) -> Expression | None:
-    """The probability of the positive class, where the model has one that is a sigmoid of the score."""
-    if isinstance(model, AUCClassifier | Calibrated):
-        return Sigmoid(expression)
+def _log_odds_line(model: Any) -> tuple[float, float] | None:
+    """The slope and offset of the log-odds of the positive class as a line in the score, where the model has them."""
     if isinstance(model, Scorecard) and hasattr(model, "predict_proba"):
-        return Sigmoid(affine(card_terms(model, inputs), float(model._odds.slope), float(model._odds.offset)))
+        slope = float(model._odds.slope)
+        return slope, float(model._odds.offset) - slope * float(model.intercept_[0])
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if isinstance(last, LogisticRegression):
-        return Sigmoid(expression)
-    return None
+    is_log_odds = isinstance(model, AUCClassifier | Calibrated) or isinstance(last, LogisticRegression)
+    return (1.0, 0.0) if is_log_odds else None

@@ -235,7 +235,7 @@ ESTIMATORS = NameTable(
         BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
         "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
         "_features:list<Feature> "
-        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple?",
+        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple? _unit:double[2]?",
         change=Change(added={"metric": "roc_auc"}),
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
@@ -296,7 +296,7 @@ STRUCTS = NameTable(
         "factorization model",
         "auclid.solvers.factorization.FactorizationState",
         "w:double[d] V:double[d,r] w_squares:double[d] V_squares:double[d,r] w_sum:double[d] V_sum:double[d,r] "
-        "stamp:int[d] visits:int[d] t:int[1]",
+        "z:double[d] inverse_rate:double[d] threshold:double[1] stamp:int[d] visits:int[d] t:int[1]",
     ),
     Entry(
         "factorization stream",

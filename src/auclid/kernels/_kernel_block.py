@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from auclid import _sizes
 from auclid._generic import kernel
-from auclid.data import Table, row_squared_norms, scaled_products, sizes
+from auclid.data import Table, row_squared_norms, scaled_products
 from auclid.data.blocks import Block
 from auclid.validation import DTYPES
 
@@ -92,7 +93,7 @@ def width(table: Table, name: str, fineness: float, rng: np.random.Generator) ->
     n = table.shape[0]
     i = rng.integers(n, size=PAIRS)
     j = (i + 1 + rng.integers(max(1, n - 1), size=PAIRS)) % n
-    blocks = np.array_split(np.arange(PAIRS), -(-8 * PAIRS * table.shape[1] // sizes.LARGE_BYTES))
+    blocks = np.array_split(np.arange(PAIRS), -(-8 * PAIRS * table.shape[1] // _sizes.LARGE_BYTES))
     apart = np.concatenate([distance(table.take(i[some]) - table.take(j[some])) for some in blocks])
     return float(fineness**power / (np.median(apart) or np.mean(apart) or table.shape[1]))
 

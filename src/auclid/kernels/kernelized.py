@@ -10,7 +10,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
-from auclid import validation
+from auclid import _sizes, validation
 from auclid.base import LinearScores, Ranker
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
@@ -27,14 +27,8 @@ from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.validation import RowAccess, partwise
 
-MAP_ROWS = 20_000
-"""Rows, at least, from which a map learns where rows lie in files or on a cluster."""
-
 COLUMNS = 800
 """Landmarks, or Fourier features, where no map is given."""
-
-MIN_CLASS_ROWS_FOR_CV = 5
-"""Rows of each class from which on the default ranker cross-validates its alpha."""
 
 
 class Kernelized(MetaRanker):
@@ -134,7 +128,7 @@ class Kernelized(MetaRanker):
         default = KMeansNystroem(min(COLUMNS, table.shape[0]), random_state=0)
         feature_map = default if self.feature_map is None else self.feature_map
         self.feature_map_ = fitted_map(feature_map, table, labels, rows.n_rows)
-        if self.ranker is None and rows.counts.sum(axis=0).min() < MIN_CLASS_ROWS_FOR_CV:
+        if self.ranker is None and rows.counts.sum(axis=0).min() < _sizes.MIN_CLASS_ROWS_FOR_CV:
             ranker = LeastSquaresAUC()
         columns = embedded(table, self.feature_map_).shape[1]
         self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns), **groups)
@@ -148,7 +142,7 @@ class Kernelized(MetaRanker):
         default = KMeansNystroem(min(COLUMNS, n), random_state=0)
         feature_map = default if self.feature_map is None else self.feature_map
         if parts.partitioned:
-            size = min(n, max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+            size = min(n, max(_sizes.MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
             table = as_table(table.part(np.sort(np.random.default_rng(0).choice(n, size, replace=False))))
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
@@ -252,7 +246,7 @@ def _rows_for_map(rows: LabelledDataset, feature_map: Any) -> tuple[Table, np.nd
     if not rows.partitioned:
         return rows.table(), rows.labels()[0] if labelled else None
     counts = rows.counts.sum(axis=0)
-    size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
+    size = min(int(counts.sum()), max(_sizes.MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
     drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
     X, labels, _ = sampled(rows, drawn.tolist())
     return as_table(X), labels if labelled else None

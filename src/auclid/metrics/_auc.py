@@ -21,8 +21,8 @@ from auclid.validation.vectors import (
     numbers_column,
     partitioned_columns,
     positives,
+    row_weights,
     same_length,
-    weight_column,
 )
 
 
@@ -90,13 +90,18 @@ def _rows(
     if parts is not None:
         placed = place_classes(owner, parts, pos_label)
         return (np.ones(1, bool), np.zeros(1), None) if placed is None else placed.compressed()
+    return ranked_rows(owner, y_true, y_score, sample_weight, pos_label)
+
+
+def ranked_rows(
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Which rows of positive weight are positive, their scores and weights, in memory; they may all be of one class."""
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)
     same_length(owner, y_true=y, y_score=score)
-    weight = None
-    if sample_weight is not None:
-        weight = weight_column(owner, sample_weight)
-        same_length(owner, y_true=y, sample_weight=weight)
+    weight = row_weights(owner, y_true, sample_weight)
+    if weight is not None:
         y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
     return positives(owner, y, pos_label) if len(y) else np.zeros(0, bool), score, weight
 

@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._auc import warn_if_undefined
+from auclid import _sizes
+from auclid.metrics._auc import ranked_rows, warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
 from auclid.metrics._compare import answer, checked_question, from_draws
 from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._results import APComparison, APInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
+from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import degrees_of_sums, share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import (
-    column,
     declared_positive,
-    numbers_column,
     partitioned_columns,
-    positives,
-    same_length,
-    weight_column,
 )
 
 AP_METHODS = ("delta", "bootstrap", "bca")
@@ -91,15 +87,8 @@ def average_precision(
         found = place_classes(owner, parts, declared_positive(y_true, pos_label))
         if found is not None and found.few_is_pos:
             return ap_of_masses(masses(*found.compressed())[1:], ratio)
-    y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
     pos_label = declared_positive(y_true, pos_label)
-    same_length(owner, y_true=y, y_score=score)
-    weight = None
-    if sample_weight is not None:
-        weight = weight_column(owner, sample_weight)
-        same_length(owner, y_true=y, sample_weight=weight)
-        y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
-    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
+    is_pos, score, weight = ranked_rows(owner, y_true, y_score, sample_weight, pos_label)
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined(owner, float("nan"))
     return ap_of_masses(_counts(is_pos, score) if weight is None else masses(is_pos, score, weight)[1:], ratio)
@@ -248,7 +237,7 @@ def compare_average_precision(
     gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
     errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
         compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
         return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]

@@ -17,7 +17,7 @@ from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import standard_error
 from auclid.validation.parameters import number_in
-from auclid.validation.vectors import codes, column, same_length, weight_column
+from auclid.validation.vectors import codes, column, row_weights, same_length
 
 MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
 """Normal draws that tell how extreme the most extreme of several differences is, and differences drawn in all."""
@@ -97,8 +97,9 @@ def _members(
     """The groups of rows of positive weight, and the number of each row's one."""
     group = column(owner, "groups", groups)
     same_length(owner, y_true=column(owner, "y_true", y_true), groups=group)
-    if sample_weight is not None:
-        group = group[weight_column(owner, sample_weight) > 0.0]
+    weight = row_weights(owner, y_true, sample_weight)
+    if weight is not None:
+        group = group[weight > 0.0]
     labels, member = codes(owner, "groups", group)
     if len(labels) < 2:
         raise ValueError(f"{owner} expects two groups or more. Got only {labels.tolist()}; see auc_interval.")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid import _random
+from auclid import _random, _sizes
 from auclid.metrics._bootstrap import (
     Errors,
     Masses,
@@ -26,7 +26,7 @@ from auclid.metrics._interval import warn_of_few
 from auclid.metrics._partitioned import sample_of_parts
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison, Comparison
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Region, Sample, checked_region, checked_sample
+from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
 from auclid.validation.parameters import number_in, one_of
 
@@ -135,7 +135,7 @@ def compare_auc(
     if parts is not None:
         contrast, areas = np.array([1.0, -1.0]), parts.areas()
         se = float(np.sqrt(max(float(contrast @ parts.covariance() @ contrast), 0.0)))
-        plain = sample_weight is None and parts.trials >= ENOUGH_FOR_NORMAL_TEST
+        plain = sample_weight is None and parts.trials >= _sizes.MIN_ROWS_FOR_NORMAL_TEST
         df = np.inf if plain else parts.welch_degrees(contrast)
         compared = answer(float(contrast @ areas), se, parts.trials, question, df)
         a, b = map(float, areas)
@@ -147,7 +147,7 @@ def compare_auc(
     errors = Errors.of(sample, gap, difference=True)
     if plan.method == "delong":
         warn_of_few(sample, region)
-        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
         compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
     else:
         steps = [runs(sample.is_pos, score) for score in sample.scores]
@@ -232,7 +232,8 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
         for sample in (a, b):
             warn_of_few(sample, region, depth=4)
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
-        df = np.inf if a.is_plain(ENOUGH_FOR_NORMAL_TEST) and b.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        plain = all(each.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) for each in (a, b))
+        df = np.inf if plain else errors.freedom
         compared = answer(difference, se, trials, question, df)
     else:
         seeded = _with_generators(a, b, plan)

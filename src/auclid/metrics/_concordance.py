@@ -255,7 +255,8 @@ def concordance_interval(
     """The concordance with its standard error and a confidence interval, symmetric on the logit scale.
 
     The variance is the infinitesimal jackknife's, that of R's `survival::concordance`; it allows for the estimation of
-    the censoring distribution from the same rows.
+    the censoring distribution from the same rows. With ``groups`` alone it takes rows for independent, as R does with
+    strata, and is too large where groups are small: pass ``clusters=groups`` as well. See the page on coverage.
 
     Parameters
     ----------

@@ -119,8 +119,8 @@ def cross_val_auc(
     region = checked_region(owner, max_fpr, min_tpr)
     if not region.whole:
         _refuse_text(owner, y, pos_label)
-    rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
-    return _mean_area(rows, _folds(owner, [estimator], rows, region, n_jobs), region, level)
+    rows = checked_splits(owner, X, y, groups, cv, sample_weight, pos_label)
+    return mean_area(rows, _folds(owner, [estimator], rows, region, n_jobs), region, level)
 
 
 def compare_cross_val_auc(
@@ -192,10 +192,11 @@ def compare_cross_val_auc(
     one_of(owner, "method", method, VARIANCE_METHODS)
     if not region.whole:
         _refuse_text(owner, y, pos_label)
-    rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
+    rows = checked_splits(owner, X, y, groups, cv, sample_weight, pos_label)
     if method == "nadeau-bengio" and len(rows.splits) < 2:
         raise InvalidValueError(owner=owner, parameter="cv", expected="give two splits or more", got="one")
-    parts = _folds(owner, [estimator_a, estimator_b], rows, region, n_jobs)
+    measure = _folds if method == "ledell" else _own_folds
+    parts = measure(owner, [estimator_a, estimator_b], rows, region, n_jobs)
 
     def gap(areas: list[AreaTerms]) -> AreaTerms:
         return (areas[0] - areas[1]).scaled(region.slope)
@@ -205,14 +206,14 @@ def compare_cross_val_auc(
         variance, share, df = _error(rows, parts, gap)
         se = float(np.sqrt((1.0 + share) * variance))
     else:
-        se, df = _corrected_error(rows, folds)
+        se, df = corrected_error(rows, folds)
     compared = answer(float(folds.mean()), se, _trials(parts), question, df)
     a, b = (float(np.mean([region.value(f.areas[k].area) for part in parts for f in part])) for k in (0, 1))
     how = {"folds": folds, "method": method, "estimate_a": a, "estimate_b": b} | rows.counts
     return compared.converted(CrossValComparison, **how)
 
 
-class _Rows(NamedTuple):
+class CrossValRows(NamedTuple):
     """Checked rows, and how they are split."""
 
     X: Any
@@ -226,6 +227,20 @@ class _Rows(NamedTuple):
     def counts(self) -> dict[str, Any]:
         """Rows of each class and groups, as results tell them."""
         return Sample(self.is_pos, (), None, self.cluster).counts
+
+    def fit_options(self, estimator: Any, numbers: np.ndarray) -> dict[str, Any]:
+        """What `fit` is given beside X and y of the rows of these numbers: their weights, where there are some."""
+        return {} if self.weight is None else {weight_name(estimator): self.weight[numbers]}
+
+    def ranks_positive_low(self, model: Any) -> bool:
+        """Whether the scores of a fitted model rise with the other label than the positive one."""
+        classes = getattr(model, "classes_", None)
+        return classes is not None and not self.is_pos[self.y == classes[-1]].any()
+
+    def scores(self, owner: str, model: Any, X: Any) -> np.ndarray:
+        """The scores of the positive label, which are finite."""
+        scores = finite_scores(owner, model, scores_of(owner, model, X))
+        return -scores if self.ranks_positive_low(model) else scores
 
 
 class _Fold(NamedTuple):
@@ -254,9 +269,9 @@ def _refuse_text(owner: str, y: ArrayLike, pos_label: Any) -> None:
         refuse_text(owner, label_set(owner, label, "y"), "y")
 
 
-def _checked_rows(
+def checked_splits(
     owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None, pos_label: Any
-) -> _Rows:
+) -> CrossValRows:
     label, weight = column(owner, "y", y), None
     pos_label = declared_positive(y, pos_label)
     if sample_weight is not None:
@@ -283,11 +298,11 @@ def _checked_rows(
         splitter = StratifiedGroupKFold(int(cv))
     else:
         splitter = check_cv(cv, label, classifier=True)
-    splits = [(_numbers(train), _numbers(test)) for train, test in splitter.split(X, label, cluster)]
-    return _Rows(X, label, is_pos, cluster, weight, splits)
+    splits = [(row_numbers(train), row_numbers(test)) for train, test in splitter.split(X, label, cluster)]
+    return CrossValRows(X, label, is_pos, cluster, weight, splits)
 
 
-def _numbers(chosen: ArrayLike) -> np.ndarray:
+def row_numbers(chosen: ArrayLike) -> np.ndarray:
     """Numbers of rows; a splitter may also give a mask."""
     array = np.asarray(chosen)
     return np.flatnonzero(array) if array.dtype == bool else array
@@ -306,24 +321,42 @@ def _partitions(splits: list[tuple[np.ndarray, np.ndarray]]) -> list[list[np.nda
     return parts
 
 
-def _rows_to_score(splits: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+def rows_to_score(splits: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
     """For each split the test rows of its whole partition, fold by fold: every model scores them all."""
     return [np.concatenate(part) for part in _partitions(splits) for _ in part]
 
 
 def _folds(
-    owner: str, estimators: list[Any], rows: _Rows, region: Region, n_jobs: int | None
+    owner: str, estimators: list[Any], rows: CrossValRows, region: Region, n_jobs: int | None
 ) -> list[list[_Fold]]:
     """The folds of each partition, with every estimator fitted to the training rows of each split."""
-    at = zip(rows.splits, _rows_to_score(rows.splits), strict=True)
-    jobs = [(e, train, test) for (train, _), test in at for e in estimators]
+    return scored_folds(owner, rows, region, _scores(owner, estimators, rows, rows_to_score(rows.splits), n_jobs))
+
+
+def _own_folds(
+    owner: str, estimators: list[Any], rows: CrossValRows, region: Region, n_jobs: int | None
+) -> list[list[_Fold]]:
+    """The folds, each by itself, with the areas of the models that were fitted without its rows."""
+    tests = [test for _, test in rows.splits]
+    found = []
+    for test, scores in zip(tests, _scores(owner, estimators, rows, tests, n_jobs), strict=True):
+        sample = _test_rows(owner, rows, test)
+        found.append([_Fold(test, sample, [[area_terms(sample, each, region) for each in scores]], 0)])
+    return found
+
+
+def _scores(
+    owner: str, estimators: list[Any], rows: CrossValRows, tests: list[np.ndarray], n_jobs: int | None
+) -> list[list[np.ndarray]]:
+    """For each split and estimator the scores of the rows to be scored there."""
+    jobs = [(e, train, test) for (train, _), test in zip(rows.splits, tests, strict=True) for e in estimators]
     scores = Parallel(n_jobs=n_jobs)(delayed(_scored)(owner, e, rows, *at) for e, *at in jobs)
     width = len(estimators)
-    return _scored_folds(owner, rows, region, [scores[k : k + width] for k in range(0, len(scores), width)])
+    return [scores[k : k + width] for k in range(0, len(scores), width)]
 
 
-def _scored_folds(owner: str, rows: _Rows, region: Region, scores: list[list[np.ndarray]]) -> list[list[_Fold]]:
-    """The folds of each partition; ``scores`` has, for each split and estimator, those of `_rows_to_score`."""
+def scored_folds(owner: str, rows: CrossValRows, region: Region, scores: list[list[np.ndarray]]) -> list[list[_Fold]]:
+    """The folds of each partition; ``scores`` has, for each split and estimator, those of `rows_to_score`."""
     found, scored = [], iter(scores)
     for part in _partitions(rows.splits):
         ends = np.cumsum([len(test) for test in part])[:-1]
@@ -337,7 +370,7 @@ def _scored_folds(owner: str, rows: _Rows, region: Region, scores: list[list[np.
     return found
 
 
-def _mean_area(rows: _Rows, parts: list[list[_Fold]], region: Region, level: float) -> CrossValAUC:
+def mean_area(rows: CrossValRows, parts: list[list[_Fold]], region: Region, level: float) -> CrossValAUC:
     """The mean of the folds' areas of the first estimator with its interval."""
     sizes = np.array([fold.areas[0].area for part in parts for fold in part])
     variance, share, df = _error(rows, parts, lambda areas: areas[0])
@@ -349,27 +382,29 @@ def _mean_area(rows: _Rows, parts: list[list[_Fold]], region: Region, level: flo
     return CrossValAUC(region.value(size), low, high, region.slope * float(np.sqrt(variance)), areas, **told)
 
 
-def _scored(owner: str, estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    own = {} if rows.weight is None else {_weight_name(estimator): rows.weight[train]}
-    model = clone(estimator).fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **own)
-    score = scores_of(owner, model, _safe_indexing(rows.X, test)).astype(np.float64)
-    classes = getattr(model, "classes_", None)
-    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
-        score = -score
-    if not np.isfinite(score).all():
-        raise ValueError(f"{owner} expects finite scores. Got others from {type(estimator).__name__}.")
-    return score
+def _scored(owner: str, estimator: Any, rows: CrossValRows, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    X, y = _safe_indexing(rows.X, train), _safe_indexing(rows.y, train)
+    model = clone(estimator).fit(X, y, **rows.fit_options(estimator, train))
+    return rows.scores(owner, model, _safe_indexing(rows.X, test))
 
 
-def _weight_name(estimator: Any) -> str:
+def finite_scores(owner: str, model: Any, scores: Any) -> np.ndarray:
+    """Scores as finite float64; a sentence where some are not."""
+    found = np.asarray(scores).astype(np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{owner} expects finite scores. Got others from {type(model).__name__}.")
+    return found
+
+
+def weight_name(estimator: Any) -> str:
     """What `fit` calls the weights: those of a pipeline go to its last step."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
-        return f"{name}__{_weight_name(last)}"
+        return f"{name}__{weight_name(last)}"
     return "sample_weight"
 
 
-def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
+def _test_rows(owner: str, rows: CrossValRows, test: np.ndarray) -> Sample:
     cluster = None if rows.cluster is None else np.unique(rows.cluster[test], return_inverse=True)[1]
     sample = Sample(rows.is_pos[test], (), None if rows.weight is None else rows.weight[test], cluster)
     n_pos, n_neg = sample.units
@@ -382,7 +417,7 @@ def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
     return sample
 
 
-def _error(rows: _Rows, parts: list[list[_Fold]], contrast: Contrast) -> tuple[float, float, float]:
+def _error(rows: CrossValRows, parts: list[list[_Fold]], contrast: Contrast) -> tuple[float, float, float]:
     """(Variance of the mean of the folds' areas given the models, share due to training rows, degrees of freedom).
 
     The terms of a row, or group, are added up over repeats.
@@ -421,7 +456,7 @@ def _training_share(whole: Sample, part: list[_Fold], contrast: Contrast, own: n
     return min(1.0, noise / total) if total > 0.0 else 0.0
 
 
-def _corrected_error(rows: _Rows, folds: np.ndarray) -> tuple[float, float]:
+def corrected_error(rows: CrossValRows, folds: np.ndarray) -> tuple[float, float]:
     """(Standard error of the mean of differences, degrees of freedom) after Nadeau & Bengio."""
     if np.ptp(folds) <= 1e-14:
         return 0.0, np.inf

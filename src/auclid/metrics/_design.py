@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logit, ndtr, ndtri, owens_t
 
+from auclid import _sizes
 from auclid.metrics._results import SampleSize
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, ENOUGH_FOR_NORMAL_TEST
 from auclid.metrics._variance import ALTERNATIVES, quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
@@ -163,11 +163,12 @@ def _power(study: _Study, n_pos: int, n_neg: int) -> float:
     auc, null, correlation, fewest = study.auc, study.null, study.correlation, min(n_pos, n_neg)
     if correlation is None:
         se = np.sqrt(_variance(auc, n_pos, n_neg)) / (auc * (1.0 - auc))
-        return float(ndtr(abs(logit(auc) - logit(null)) / se - study.deviate(fewest, ENOUGH_FOR_NORMAL_INTERVAL)))
+        deviate = study.deviate(fewest, _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL)
+        return float(ndtr(abs(logit(auc) - logit(null)) / se - deviate))
     middle = (auc + null) / 2.0
     at_null = _variance_of_difference(middle, middle, correlation, n_pos, n_neg)
     at_auc = _variance_of_difference(auc, null, correlation, n_pos, n_neg)
-    reach = abs(auc - null) - study.deviate(fewest, ENOUGH_FOR_NORMAL_TEST) * np.sqrt(at_null)
+    reach = abs(auc - null) - study.deviate(fewest, _sizes.MIN_ROWS_FOR_NORMAL_TEST) * np.sqrt(at_null)
     return float(ndtr(reach / np.sqrt(at_auc)))
 
 

@@ -13,7 +13,7 @@ from auclid.metrics._decision_results import GroupRates, MetricInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in
-from auclid.validation.vectors import codes, weight_column
+from auclid.validation.vectors import codes, row_weights
 
 GROUP_METRICS = ("alert_rate", "tpr", "fpr", "precision", "npv", "accuracy")
 
@@ -80,7 +80,8 @@ def rates_by_group(
     rows = {"sample_weight": sample_weight, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, groups=groups, fewest=1, **rows)
     labels, member = codes(owner, "groups", groups)
-    used = member if sample_weight is None else member[weight_column(owner, sample_weight) > 0.0]
+    weight = row_weights(owner, y_true, sample_weight)
+    used = member if weight is None else member[weight > 0.0]
     names = labels[np.unique(used)].tolist()
     cluster = sample.cluster
     assert cluster is not None

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logit
 
+from auclid import _sizes
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
 from auclid.metrics._partitioned import PartitionedSample, sample_of_parts
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._places import spread_of_places
 from auclid.metrics._results import AUCInterval, AUCTest
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, WHOLE, Region, Sample, checked_region, checked_sample
+from auclid.metrics._sample import WHOLE, Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import (
     ALTERNATIVES,
     binomial_tails,
@@ -24,12 +25,6 @@ from auclid.metrics._variance import (
     student_tail,
 )
 from auclid.validation.parameters import number_in, one_of
-
-MIN_GROUPS = 30
-"""Groups below which a variance between groups is told to be uncertain."""
-
-MIN_POSITIVES_IN_REGION = 12
-"""Positives in a two-way region below which DeLong's interval covers less than it says."""
 
 
 def auc_interval(
@@ -216,7 +211,7 @@ def auc_test(
 def _partitioned(parts: PartitionedSample, plan: Plan, level: float, *, weighted: bool) -> AUCInterval:
     """The interval of scores in the partitions of a Dask collection."""
     auc, se = float(parts.areas()[0]), float(np.sqrt(parts.covariance()[0, 0]))
-    df = np.inf if not weighted and parts.trials >= ENOUGH_FOR_NORMAL_INTERVAL else parts.degrees()
+    df = np.inf if not weighted and parts.trials >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else parts.degrees()
     low, high = share_interval(auc, se, parts.trials, level, df, plan.transform)
     return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.row_counts)
 
@@ -227,7 +222,7 @@ def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInt
         return _by_bootstrap(sample, region, plan, level)
     if sample.weight is None and sample.cluster is None and region.whole:
         auc, se, df = delong(sample.is_pos, sample.scores[0])
-        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_INTERVAL) else df
+        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_INTERVAL) else df
         low, high = share_interval(auc, se, sample.trials, level, df, plan.transform)
         return AUCInterval(auc, low, high, se, **plan.told(level, df), **sample.counts)
     size = area_terms(sample, sample.scores[0], region)
@@ -238,7 +233,7 @@ def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInt
 def of_terms(sample: Sample, size: AreaTerms, region: Region, plan: Plan, level: float) -> AUCInterval:
     """The interval of an area, by the variance of its terms."""
     se = standard_error(sample, size)
-    df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_INTERVAL) else Errors.of(sample, size).freedom
+    df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_INTERVAL) else Errors.of(sample, size).freedom
     trials = trials_in(sample, region)
     low, high = share_interval(size.area / region.best, se / region.best, trials, level, df, plan.transform)
     low, high = (region.value(region.best * end) for end in (low, high))
@@ -295,20 +290,20 @@ def of_draws(
 
 def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     """Warn where there are few groups, or where a two-way region holds few positives of a score."""
-    if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < MIN_GROUPS:
+    if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < _sizes.MIN_CERTAIN_GROUPS:
         warnings.warn(
             f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 97 %. "
-            f"From {MIN_GROUPS} groups on they cover 93 to 97 %.",
+            f"From {_sizes.MIN_CERTAIN_GROUPS} groups on they cover 93 to 97 %.",
             UserWarning,
             stacklevel=depth,
         )
     if region.min_tpr == 0.0:
         return
     inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
-    if inside < MIN_POSITIVES_IN_REGION:
+    if inside < _sizes.MIN_POSITIVES_IN_REGION:
         warnings.warn(
             f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
-            f"(it wants {MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
+            f"(it wants {_sizes.MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
             UserWarning,
             stacklevel=depth,
         )

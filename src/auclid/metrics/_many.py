@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
+from auclid import _sizes
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
 from auclid.metrics._compare import Question, answer, from_draws
 from auclid.metrics._interval import of_draws, of_terms, warn_of_few
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._results import AUCComparison, ManyComparison, PairComparison
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Region, Sample, checked_region, checked_sample
+from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
 from auclid.validation.parameters import number_in, one_of
 
@@ -164,7 +165,7 @@ def _by_variance(
         se = float(np.sqrt(variance)) if variance > 1e-12 * (cov[a, a] + cov[b, b]) else 0.0
         difference = float(value[a] - value[b]) if se else float(np.round(value[a] - value[b], 12))
         errors = Errors.of(sample, areas[a] - areas[b], difference=True)
-        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
         found.append(answer(difference, se, sample.trials, question, df))
     return found
 

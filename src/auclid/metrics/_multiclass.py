@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid import _sizes
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, Sample
+from auclid.metrics._sample import Sample
 from auclid.metrics._variance import degrees, share_interval
 from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import codes, column, finite_column, label_set, same_length, weight_column
+from auclid.validation.vectors import codes, column, finite_column, label_set, row_weights, same_length
 
 Contest = tuple[float, np.ndarray, np.ndarray, int]
 """Share of the mean, positives, negatives, and the column of their scores."""
@@ -94,7 +95,7 @@ def multiclass_auc(
     if groups is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
         fewest, n_groups, plain = int(count.min()), None, weight is None
-        df = np.inf if plain and fewest >= ENOUGH_FOR_NORMAL_INTERVAL else degrees(terms, label)
+        df = np.inf if plain and fewest >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else degrees(terms, label)
     else:
         cluster = _clusters(owner, y_true, groups, sample_weight)
         se, fewest = _between(owner, terms, label, cluster, len(count))
@@ -112,9 +113,8 @@ def _clusters(
     """The number of the group of each row of positive weight."""
     cluster = codes(owner, "groups", groups)[1]
     same_length(owner, y_true=column(owner, "y_true", y_true), groups=cluster)
-    if sample_weight is None:
-        return cluster
-    return np.unique(cluster[weight_column(owner, sample_weight) > 0.0], return_inverse=True)[1]
+    weight = row_weights(owner, y_true, sample_weight)
+    return cluster if weight is None else np.unique(cluster[weight > 0.0], return_inverse=True)[1]
 
 
 def _between(
@@ -187,10 +187,8 @@ def _checked(
         )
     table = np.stack([finite_column(owner, "scores", table[:, k]) for k in range(table.shape[1])], axis=1)
     same_length(owner, y_true=y, scores=table)
-    weight = None
-    if sample_weight is not None:
-        weight = weight_column(owner, sample_weight)
-        same_length(owner, y_true=y, sample_weight=weight)
+    weight = row_weights(owner, y_true, sample_weight)
+    if weight is not None:
         used = weight > 0.0
         y, table, weight = y[used], table[used], weight[used]
     known = label_set(owner, y) if labels is None else column(owner, "labels", labels)

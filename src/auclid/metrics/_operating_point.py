@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.metrics._cells import Cells, masses
 from auclid.metrics._roc import between, just_above
 
 MAX_CELLS, SCORES_PER_CELL = 1 << 16, 4
 """Cells at the most, and scores for each: more cells than that take longer to go through than they save."""
-
-SMALL = 1 << 13
 
 
 def best_threshold(
@@ -103,7 +102,7 @@ def _candidates(
 def _cells(score: np.ndarray, low: np.floating, high: np.floating) -> tuple[np.ndarray, int]:
     """Cell of each score and the number of cells: one where scores are few or have no finite range."""
     cells = None
-    if len(score) > SMALL and low > -np.finfo(score.dtype).max:
+    if len(score) > _sizes.MAX_SORTED_SCORES and low > -np.finfo(score.dtype).max:
         sample = np.sort(np.concatenate(([low, high], score[:: len(score) // 1024])))
         cells = Cells.over(sample, min(MAX_CELLS, len(score) // SCORES_PER_CELL))
     return (np.zeros(len(score), np.int32), 1) if cells is None else (cells(score), cells.size)

@@ -10,7 +10,7 @@ import numpy as np
 
 from auclid.data.dask import counted
 from auclid.data.dataset import Dataset, Part, Totals
-from auclid.errors import quoted_value
+from auclid.errors import missing_label, quoted_value
 from auclid.metrics._places import twice_above, twice_below
 from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import running_sums
@@ -232,7 +232,8 @@ def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, 
     """How many rows of each label weigh something; raises where labels are missing or too many."""
     labels = sorted({label for part in counts for label in part if label is not None})
     if any(None in part for part in counts):
-        raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
+        number = next(number for number, part in enumerate(counts) if None in part)
+        raise missing_label(f"a missing one in partition {number}", owner=owner, parameter="y_true")
     if len(labels) > 2:
         raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
     if pos_label is None:

@@ -2,11 +2,9 @@
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import kernel
 from auclid.metrics._cells import Cells
-
-MIN_COMPILED_SCORES = 1 << 14
-"""Scores from which a compiled loop places them; fewer are sorted."""
 
 MOST_CELLS = 1 << 20
 TOGETHER = 32
@@ -33,7 +31,7 @@ def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def in_order(scores: np.ndarray) -> np.ndarray:
     """The scores, sorted: dealt out to cells where they are many and spread out, in half the time of `np.sort`."""
-    if len(scores) < MIN_COMPILED_SCORES:
+    if len(scores) < _sizes.MIN_COMPILED_SCORES:
         return np.sort(scores)
     sample = np.concatenate(([scores.min(), scores.max()], scores[:: len(scores) // 1024]))
     cells, out = _cells_over(np.sort(sample), len(scores)), np.empty_like(scores)
@@ -100,7 +98,7 @@ def sum_twice_below(ranked: np.ndarray, many: np.ndarray) -> int:
 
 def _cells_of(ranked: np.ndarray, many: np.ndarray) -> Cells | None:
     """Four cells a sorted score, so that most hold none; None where there are few to place, or no cells to be had."""
-    return None if len(many) < MIN_COMPILED_SCORES else _cells_over(ranked, max(4 * len(ranked), 64))
+    return None if len(many) < _sizes.MIN_COMPILED_SCORES else _cells_over(ranked, max(4 * len(ranked), 64))
 
 
 def _cells_over(ranked: np.ndarray, count: int) -> Cells | None:

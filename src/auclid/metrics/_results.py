@@ -13,6 +13,9 @@ from auclid._page import table
 
 ResultT = TypeVar("ResultT", bound="Result")
 
+MAX_SHOWN_COLUMNS = 10
+"""Values of a single result that a notebook shows side by side."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Sequence[Any]):
@@ -92,8 +95,10 @@ class Result(Sequence[Any]):
         return pd.DataFrame(self._rows())
 
     def _repr_html_(self) -> str:
-        """The table that notebooks show."""
+        """The table that notebooks show: a single row that is too wide for a screen is shown as a column."""
         rows = [{name: format_value(value) for name, value in row.items()} for row in self._rows()]
+        if len(rows) == 1 and len(rows[0]) > MAX_SHOWN_COLUMNS:
+            rows = [{"name": name, "value": value} for name, value in rows[0].items()]
         return table(type(self).__name__, rows)
 
 

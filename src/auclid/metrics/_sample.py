@@ -22,15 +22,9 @@ from auclid.validation.vectors import (
     finite_column,
     numbers_column,
     positives,
+    row_weights,
     same_length,
-    weight_column,
 )
-
-ENOUGH_FOR_NORMAL_INTERVAL = 100
-"""Rows of each class from which on the interval of an area uses normal quantiles in place of Student's."""
-
-ENOUGH_FOR_NORMAL_TEST = 30
-"""The same for a difference of two areas, whose error is more even."""
 
 
 class Sample(NamedTuple):
@@ -143,13 +137,12 @@ def checked_sample(
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
     same_length(owner, y_true=y, **columns)
     kept = list(columns.values())
-    weight, cluster = None, None
+    cluster = None
     if groups is not None:
         cluster = codes(owner, "groups", groups)[1]
         same_length(owner, y_true=y, groups=cluster)
-    if sample_weight is not None:
-        weight = weight_column(owner, sample_weight)
-        same_length(owner, y_true=y, sample_weight=weight)
+    weight = row_weights(owner, y_true, sample_weight)
+    if weight is not None:
         used = weight > 0.0
         if not used.all():
             if not used.any():

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid import _sizes
 from auclid.errors import quoted_value
 from auclid.metrics._results import AUCBounds, AUCInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL
 from auclid.metrics._variance import degrees_of_sums, share_interval
 from auclid.validation.parameters import number_in, whole_number
 from auclid.validation.vectors import column, numbers_column, weight_column
@@ -201,7 +201,7 @@ class StreamingAUC:
                 f"Got {sizes[0]:.3g} positive and {sizes[1]:.3g} negative instead."
             )
         se, df = _standard_error(bins)
-        df = np.inf if bins.counted and min(sizes) >= ENOUGH_FOR_NORMAL_INTERVAL else df
+        df = np.inf if bins.counted and min(sizes) >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else df
         trials = int(min(sizes))
         low, high = (share_interval(bound, se, trials, level, df)[end] for end, bound in enumerate((lowest, highest)))
         rows = {"n_positive": int(bins.pos.sum()), "n_negative": int(bins.neg.sum())} if bins.counted else {}

@@ -10,12 +10,21 @@ from scipy.stats import rankdata
 from auclid.baselines import scores as scores_of
 from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
-from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
+from auclid.data.encoding import Column, as_numbers, as_texts, is_missing, table_columns
 from auclid.errors import InvalidValueError
-from auclid.metrics import auc_interval
+from auclid.metrics import auc_interval, concordance_interval
 from auclid.metrics._stability import bin_counts, bin_edges
 from auclid.monitoring.chart import auc_standard_error
+from auclid.ordered._meta import ranks_order
 from auclid.validation import decoded_parts, own_columns, own_labels
+from auclid.validation.outcomes import group_codes, ordered_values, survival_target
+
+ORDER = np.dtype([("value", np.float64), ("event", np.int8), ("group", object)])
+"""What a row is ordered by: a level or time, NaN where it is not known yet; 1 of an event, 0 of a censored time and
+`LEVEL` of a level; the group that it is compared within."""
+
+LEVEL = -1
+"""In place of an event: a greater value is ranked above, not an earlier time."""
 
 COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
@@ -88,19 +97,22 @@ class Profile(NamedTuple):
             ) from None
 
 
-def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Profile:
+def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False, groups: Any = None) -> Profile:
     """Count what a model has learnt from, so that `monitor` can tell later what has changed.
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or ranker of ordered rows
     X : array, frame, `Rows` or dask collection of shape (n, d)
         The rows that the model was fitted to, or others of the same kind.
     y : array of shape (n,), optional
-        Their labels; `Rows` have their own.
+        Their labels, or levels or times; `Rows` have their own labels.
     held_out : bool, default=False
         Whether the model has not seen these rows. Then their AUC is what is expected of it later; else that is the
-        cross-validated AUC of the model, where it has one (`AUCClassifier`, `Scorecard`).
+        cross-validated AUC of the model, where it has one (`AUCClassifier`, `Scorecard`). For ordered rows it is the
+        concordance.
+    groups : array of shape (n,), optional
+        For a ranker of ordered rows: only rows of one group are compared.
 
     Returns
     -------
@@ -120,6 +132,11 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     """
     scores = model_scores(model, X)
     columns = profile_columns(X)
+    if ranks_order(model):
+        order = None if y is None or not held_out else outcomes("profile", y, groups)
+        counts = number_profile("score", "number", scores, SCORE_BINS)
+        value, _, _, se = (None,) * 4 if order is None else order_concordance(order, scores)
+        return Profile(len(scores), columns, counts, None, None, value, se, None)
     y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos, held_out)
@@ -127,6 +144,39 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
     return Profile(len(scores), columns, counts, alert_rate, positives, *expected)
+
+
+def unknown_order(count: int) -> np.ndarray:
+    """The order of rows of which nothing is known yet."""
+    order: np.ndarray = np.empty(count, dtype=ORDER)
+    order["value"], order["event"], order["group"] = np.nan, LEVEL, 0
+    return order
+
+
+def outcomes(owner: str, y: Any, groups: Any) -> np.ndarray:
+    """What rows are ordered by, an `ORDER` each: of levels (NaN: not known yet), or of events and times."""
+    event: Any = LEVEL
+    if getattr(getattr(y, "dtype", None), "names", None) or hasattr(y, "columns"):
+        survival = survival_target(owner, y)
+        values, event = survival.time, survival.event
+    else:
+        missing = np.array([is_missing(each) for each in np.asarray(y).tolist()], dtype=bool)
+        values = np.full(len(missing), np.nan)
+        values[~missing] = ordered_values(owner, "y", np.asarray(y)[~missing] if missing.any() else y)
+    order, own = unknown_order(len(values)), group_codes(owner, groups, len(values))
+    order["value"], order["event"] = values, event
+    if own is not None:
+        order["group"] = own
+    return order
+
+
+def order_concordance(order: np.ndarray, scores: np.ndarray) -> tuple[float, float, float, float]:
+    """The concordance of scores with outcomes, the ends of its interval and its standard error; groups are clusters."""
+    codes = np.unique(order["group"].astype(str), return_inverse=True)[1]
+    groups = codes if codes.any() else None
+    event = None if (order["event"] == LEVEL).any() else order["event"] == 1
+    found = concordance_interval(order["value"], scores, event=event, groups=groups, clusters=groups)
+    return found.concordance, found.low, found.high, found.se
 
 
 def model_scores(model: Any, X: Any) -> np.ndarray:

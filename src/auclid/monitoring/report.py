@@ -21,8 +21,11 @@ from auclid.monitoring.profile import (
     Profile,
     called_positive,
     model_scores,
+    order_concordance,
+    outcomes,
     profile,
 )
+from auclid.ordered._meta import ranks_order
 from auclid.validation import decoded_parts, own_labels
 
 PSI_DRIFT = 0.1
@@ -88,6 +91,8 @@ class MonitorReport(NamedTuple):
     """Where the expected AUC comes from."""
     level: float
     notes: list[str]
+    measure: str = "AUC"
+    """What ``auc`` of the periods is: the concordance, where the model ranks ordered rows."""
 
     @property
     def alarms(self) -> list[str]:
@@ -95,7 +100,7 @@ class MonitorReport(NamedTuple):
         said = []
         if self.chart is not None and self.chart.alarm is not None:
             since = self.periods[self.chart.since or 0].name
-            said.append(f"The AUC has fallen below {self.chart.expected:.3f}, most likely since {since}.")
+            said.append(f"The {self.measure} has fallen below {self.chart.expected:.3f}, most likely since {since}.")
         moved = [each for each in (self.score, *self.columns) if each.drifted]
         said += [f"{each.name} has drifted (PSI {each.psi:.2f}, adjusted p = {each.pvalue:.2g})." for each in moved]
         return said
@@ -126,16 +131,18 @@ def monitor(
     period: str = "week",
     threshold: float | None = None,
     level: float = 0.05,
+    groups: Any = None,
 ) -> MonitorReport:
     """Compare the rows that a model scores today with those that it has learnt from.
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or ranker of ordered rows
     X : array, frame, `Rows` or dask collection of shape (n, d)
         Rows to look at.
     y : array of shape (n,), optional
-        Their labels as they come in: NaN or None where a label is not known yet.
+        Their labels as they come in: NaN or None where a label is not known yet. For a ranker of ordered rows levels,
+        or a structured array of events and times; the concordance then takes the place of the AUC.
     reference : Profile, dict, or rows
         What `profile` counted when the model was made (or its ``to_dict()``), or rows to count now.
     reference_y : array, optional
@@ -149,6 +156,8 @@ def monitor(
     level : float in (0, 1), default=0.05
         The probability that any column is said to have drifted although none has. Beside a small p-value, a drift must
         have a population stability index of .1 or more.
+    groups : array of shape (n,), optional
+        For a ranker of ordered rows: only rows of one group are compared.
 
     Returns
     -------
@@ -173,10 +182,14 @@ def monitor(
     ['x2']
     """
     before = _reference(model, reference, reference_y)
-    scores, labels = model_scores(model, X), _labels(model, X, y)
-    alerts = called_positive(model, scores, threshold)
-    proba = _probabilities(model, X) if labels is not None else None
-    scored = ScoredRows(scores, alerts, labels, proba, time)
+    scores = model_scores(model, X)
+    if ranks_order(model):
+        order = None if y is None else outcomes("monitor", y, groups)
+        scored = ScoredRows(scores, scores > (np.inf if threshold is None else threshold), None, None, time, order)
+    else:
+        labels = _labels(model, X, y)
+        proba = _probabilities(model, X) if labels is not None else None
+        scored = ScoredRows(scores, called_positive(model, scores, threshold), labels, proba, time)
     counts = decoded_parts("monitoring", X, ColumnCounter(before.columns))
     return assess(before, counts, scored, period=period, level=level)
 
@@ -191,6 +204,8 @@ class ScoredRows(NamedTuple):
     """1, 0 or NaN (not known yet)."""
     probabilities: np.ndarray | None
     time: Any
+    order: np.ndarray | None = None
+    """What rows are ordered by, an `ORDER` each, in place of labels."""
 
 
 def assess(
@@ -204,7 +219,7 @@ def assess(
     drifts = _judged(drifts, level)
     places, names = time_periods("monitor", rows.time, period, len(scores))
     periods = [_period(name, places == k, rows, before) for k, name in enumerate(names)]
-    chart, source = _chart(periods, before, labels)
+    chart, source = _chart(periods, before, labels) if rows.order is None else _order_chart(periods, before)
     rate = _share(int(rows.alerts.sum()), len(scores))
     return MonitorReport(
         len(scores),
@@ -217,6 +232,7 @@ def assess(
         source,
         level,
         _notes(drifts[:-1]),
+        "AUC" if rows.order is None else "concordance",
     )
 
 
@@ -323,6 +339,8 @@ def _period(name: str, here: np.ndarray, rows: ScoredRows, before: Profile) -> P
     psi, called = stability_index(np.asarray(before.score.counts), counts), int(rows.alerts[here].sum())
     count = int(here.sum())
     period = Period(name, count, 0, 0, psi, called, _share(called, count), None, None, None, None)
+    if rows.order is not None:
+        return _ordered_period(period, rows.order[here], scores[here])
     if labels is None:
         return period
     known = here & ~np.isnan(labels)
@@ -342,6 +360,35 @@ def _period(name: str, here: np.ndarray, rows: ScoredRows, before: Profile) -> P
         average_precision=(precision.ap, precision.low, precision.high),
         auc_se=area.se,
     )
+
+
+def _ordered_period(period: Period, order: np.ndarray, scores: np.ndarray) -> Period:
+    """The period with the concordance of the rows whose outcome is known; ``positives`` are events, or those rows."""
+    known = ~np.isnan(order["value"])
+    period = period._replace(labelled=int(known.sum()), positives=int(np.sum(order["event"][known] != 0)))
+    try:
+        value, low, high, se = order_concordance(order[known], scores[known])
+    except InvalidValueError:  # no two rows can be compared
+        return period
+    return period._replace(auc=(value, low, high), auc_se=se)
+
+
+def _order_chart(periods: list[Period], before: Profile) -> tuple[ControlChart | None, str]:
+    """The control chart of the concordance: the squared error of a period falls as the number of its events rises."""
+    measured = [each for each in periods if each.auc is not None and each.auc_se]
+    if not measured:
+        return None, ""
+    first = measured[:FIRST_PERIODS]
+    weight = np.array([each.positives for each in first], dtype=np.float64)
+    spread = float(np.mean([each.positives * (each.auc_se or 0.0) ** 2 for each in measured]))
+    if before.auc is not None and before.auc_se is not None:
+        expected, error, source = before.auc, before.auc_se, "the profile"
+    else:
+        expected = float(np.average([each.auc[0] for each in first if each.auc is not None], weights=weight))
+        error, source = float(np.sqrt(spread / weight.sum())), f"the first {len(first)} periods"
+    values = [np.nan if each.auc is None else each.auc[0] for each in periods]
+    errors = [float(np.sqrt(spread / each.positives)) if each.positives else np.nan for each in periods]
+    return control_chart(values, errors, expected, error), source
 
 
 def _expected_share(proba: np.ndarray) -> tuple[float, float, float]:

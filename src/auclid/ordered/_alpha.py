@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data import Table, as_table
 from auclid.metrics._concordance import right_pairs
 from auclid.solvers.iterative import shifted_solutions
 from auclid.solvers.least_squares import MAX_PATH_RESIDUAL, PATH_PRODUCTS
 from auclid.solvers.ordered_square import square_path, square_product, square_slope, square_system
-from auclid.solvers.path import FEW_ALPHAS, FEW_COLUMNS, alpha_grid, best_alpha
+from auclid.solvers.path import FEW_ALPHAS, alpha_grid, best_alpha
 from auclid.stats.folds import ALIKE
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
@@ -20,9 +21,6 @@ ALPHA = 1e-3
 
 FOLDS = 5
 """Folds that are held out in turn."""
-
-MAX_ALPHA_ROWS = 10_000
-"""Rows that are looked at, about."""
 
 HINGE_ALPHA_RATIO = 0.3
 """alpha of the hinges, in units of the square loss's best: pairs beyond the margin cost nothing, so less is shrunk."""
@@ -70,14 +68,14 @@ def _mean_square(table: Table, order: PairOrder) -> float:
 def _sample(table: Table, order: PairOrder) -> tuple[Table, PairOrder]:
     """Up to `MOST_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
     n_groups = len(order.group_ends) - 1
-    if len(order.rows) <= MAX_ALPHA_ROWS:
+    if len(order.rows) <= _sizes.MAX_ALPHA_ROWS:
         chosen = np.sort(order.rows)
     elif n_groups >= FOLDS:
         shuffled = np.random.default_rng(0).permutation(n_groups)
-        count = max(FOLDS, int(np.searchsorted(np.cumsum(np.diff(order.group_ends)[shuffled]), MAX_ALPHA_ROWS)))
+        count = max(FOLDS, int(np.searchsorted(np.cumsum(np.diff(order.group_ends)[shuffled]), _sizes.MAX_ALPHA_ROWS)))
         chosen = np.sort(order.rows[np.isin(order.group, shuffled[:count])])
     else:
-        places = np.linspace(0, len(order.rows) - 1, MAX_ALPHA_ROWS).astype(int)
+        places = np.linspace(0, len(order.rows) - 1, _sizes.MAX_ALPHA_ROWS).astype(int)
         chosen = np.sort(order.rows[places])
     if not order.subset(chosen).total > 0.0:
         chosen = np.sort(order.rows)
@@ -115,7 +113,7 @@ def _training_paths(
 
     Groups are never compared with each other, so the system of several folds of groups is the sum of theirs.
     """
-    wide, grouped = table.shape[1] > FEW_COLUMNS, len(order.group_ends) > FOLDS
+    wide, grouped = table.shape[1] > _sizes.MAX_WHOLE_PATH_COLUMNS, len(order.group_ends) > FOLDS
     systems = [_fold_system(table, order, fold == k) for k in range(FOLDS)] if grouped and not wide else []
     for k in range(FOLDS):
         training = np.flatnonzero((fold >= 0) & (fold != k))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import validation
+from auclid import _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearScores
 from auclid.data import SparseTable
@@ -35,12 +35,13 @@ from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.ordered_pairs import ordered_objective
 from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
-from auclid.solvers.path import FEW_COLUMNS, cross_validate
+from auclid.solvers.path import cross_validate
 from auclid.stats.labelled import LabelledDataset, class_moments_of
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.validation import RowAccess, partwise
 
-LOSSES = ("square", "squared_hinge", "hinge", "logistic")
+LOSS_NAMES = ("square", "squared_hinge", "hinge", "logistic")
+"""The losses whose sums over ordered pairs there are."""
 
 FOLDS = 5
 """Folds of two classes that are held out in turn."""
@@ -50,7 +51,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     """A linear score whose order is learnt: mean over comparable pairs of a loss + alpha/2 |w|² + l1 |w|₁."""
 
     _parameter_constraints: dict = {
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [StrOptions(set(LOSS_NAMES))],
         "alpha": [validation.real(), StrOptions({"auto"})],
         "l1": [validation.real()],
         "tol": [validation.real(closed="neither")],
@@ -162,7 +163,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     ) -> tuple[np.ndarray, OrderedMoments | None]:
         """The weights, and what further rows can be added to: of few levels, or of groups."""
         settings = OrderedLeastSquares(self._choose_alpha(rows), float(self.l1), min(self.tol, 1e-6))
-        sparse_and_wide = rows.width > FEW_COLUMNS and isinstance(rows.table(), SparseTable)
+        sparse_and_wide = rows.width > _sizes.MAX_WHOLE_PATH_COLUMNS and isinstance(rows.table(), SparseTable)
         if not moments_are_cheaper(rows.width) or sparse_and_wide:
             return self._solution(settings.from_products(rows.table(), rows.order, rounds)), None
         moments = level_moments(rows)

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from auclid import _sizes
 from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.data.table import Table
-from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
+from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
-from auclid.validation import check_rows, is_partitioned, own_weight, remember_columns, unlabelled_parts
+from auclid.validation import check_rows, in_parts, own_weight, remember_columns, unlabelled_parts
 from auclid.validation.outcomes import Survival, checked_weights, group_codes, order_of
 
 
@@ -66,7 +67,7 @@ def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     if isinstance(X, PartitionedRows):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         return X
-    if not is_partitioned(estimator, X):
+    if not in_parts(X):
         table = check_rows(estimator, X, reset=True)
         return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
     parts = unlabelled_parts(estimator, X)
@@ -100,7 +101,7 @@ def level_moments(rows: OrderedRows) -> OrderedMoments | None:
         return None
     used = rows.outcome.values if rows.weight is None else rows.outcome.values[rows.weight > 0.0]
     levels = np.unique(used)
-    if len(levels) > MOST_GROUPS:
+    if len(levels) > _sizes.MAX_MOMENT_GROUPS:
         return None
     number = np.searchsorted(levels, rows.outcome.values)
     number[levels[np.minimum(number, len(levels) - 1)] != rows.outcome.values] = -1

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from auclid import validation
+from auclid import _sizes, validation
 from auclid.errors import invalid_value
 from auclid.ordered._alpha import ALPHA
 from auclid.ordered._base import LinearOrderRanker
@@ -14,9 +14,6 @@ from auclid.stats.moments import grouped_moments, require_room
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import level_order
 from auclid.validation.outcomes import checked_weights, group_codes, ordered_values
-
-MOST_VALUES = 1 << 27
-"""Numbers of the moments of all levels of a stream, at the most: one gigabyte."""
 
 
 class OrderedRanker(LinearOrderRanker):
@@ -169,7 +166,7 @@ class OrderedRanker(LinearOrderRanker):
         return OrderedMoments(levels, grouped_moments(table, number, len(levels), weight), SquareSystem.empty(d))
 
     def _few_levels(self, count: int, d: int) -> None:
-        if count * d * d > MOST_VALUES:
+        if count * d * d > _sizes.MAX_LEVEL_MOMENT_VALUES:
             raise invalid_value(
                 self,
                 "y",

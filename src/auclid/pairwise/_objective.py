@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from auclid import validation
 from auclid._generic import as_floats
-from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
+from auclid.losses import LOSSES, Loss, as_loss, curvature, hinges, slope, smooth, value
 from auclid.metrics._sample import Region
 from auclid.penalties import ElasticNet, Penalty
 from auclid.solvers import newton, proximal_newton
@@ -20,8 +20,8 @@ from auclid.solvers.partitioned_pairs import partitioned_pairs
 from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.pair_sums import Pairs
 
-LOSS_NAMES = ("squared_hinge", "hinge", "logistic")
-"""The losses that have one."""
+LOSS_NAMES = ("hinge", *(name for name, loss in LOSSES.items() if loss in {**hinges.registry, **smooth.registry}))
+"""The losses whose sums over all pairs are fast, and the hinge, which sums of squared hinges approach."""
 
 
 class Settings(NamedTuple):

@@ -4,24 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data import as_table
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.solvers import newton
-from auclid.solvers.path import FEW_COLUMNS, Measure, likely_alpha
+from auclid.solvers.path import Measure, likely_alpha
 from auclid.stats.folds import Fold, folds_by_content, folds_of
 from auclid.stats.labelled import LabelledDataset, LabelledTable, sampled
 from auclid.stats.moments import class_moments
 
 FOLDS = 5
 """Folds that are held out in turn."""
-
-MIN_SEARCH_ROWS, MAX_SEARCH_ROWS, SEARCH_VALUES = 1000, 10_000, 2e6
-"""Rows of each class that the search looks at, at the least and at the most; values of a class in between."""
-
-MAX_WIDE_ROWS = 3000
-"""Rows of each class that the search for alpha looks at where columns are many."""
 
 DEFAULT_ALPHA = 1e-3
 """The strength of the penalty where a class has fewer rows than folds."""
@@ -80,7 +75,7 @@ def smoothest(areas: np.ndarray) -> int:
 
 def search_rows(rows: LabelledDataset, most: int | None = None) -> LabelledTable:
     """The rows that a search looks at, ``most`` of each class at the most; all rows where they are so few."""
-    most = most or int(np.clip(SEARCH_VALUES / rows.width, MIN_SEARCH_ROWS, MAX_SEARCH_ROWS))
+    most = most or int(np.clip(_sizes.SEARCH_VALUES / rows.width, _sizes.MIN_SEARCH_ROWS, _sizes.MAX_SEARCH_ROWS))
     if rows.counts.sum(axis=0).max() <= most and not rows.partitioned:
         return rows.labelled_table()
     X, label, weight = sampled(rows, [most, most])
@@ -131,7 +126,8 @@ def best_alpha(rows: LabelledDataset, metric: str = "roc_auc") -> float:
     """
     negatives, positives = rows.counts.sum(axis=0)
     measure = Measure(metric, float(negatives) / float(positives))
-    most, n_rows = MAX_SEARCH_ROWS if rows.width <= FEW_COLUMNS else MAX_WIDE_ROWS, int(rows.counts.sum())
+    few_columns, n_rows = rows.width <= _sizes.MAX_WHOLE_PATH_COLUMNS, int(rows.counts.sum())
+    most = _sizes.MAX_SEARCH_ROWS if few_columns else _sizes.MAX_WIDE_SEARCH_ROWS
     some = search_rows(rows, most)
     counted = some.is_pos if some.weight is None else some.is_pos[some.weight > 0.0]
     alpha = None

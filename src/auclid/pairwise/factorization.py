@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _random, validation
+from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import Ranker
 from auclid.data import Table, as_table
@@ -33,9 +33,6 @@ FACTOR_STREAM_ALPHA, STREAM_RANK = 1e-4, 8
 
 FACTOR_SHARE = 10.0
 """The penalty of the factors, in units of that of the weights: pairs of columns are seen less often than columns."""
-
-MAX_TUNING_ROWS, MIN_HELD_OUT = 40_000, 10
-"""Rows that the search looks at, and rows of each class that it must hold out."""
 
 INIT_SCALE = 0.05
 """The standard deviation of the first factors."""
@@ -79,7 +76,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         fifth of up to 40,000 rows best; without factors unless they pay. 1e-4 in a stream, and where a class has
         fewer than 50 rows.
     l1 : float in [0, inf), default=0
-        Strength of the absolute penalty on w.
+        Strength of the absolute penalty on w. It makes weights exactly zero, but no factors.
     step : float in (0, inf), default=0.1
         The first step of AdaGrad.
     n_epochs : int, default=8
@@ -103,12 +100,14 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
 
     Notes
     -----
-    A penalty acts on a column whenever a pair of rows holds it, multiplied by how rarely that is: in the mean it acts
-    on all columns at every step.
+    The squared penalty acts on a column whenever a pair of rows holds it, multiplied by how rarely that is: in the mean
+    it acts on all columns at every step. With ``l1`` the steps on w are those of FTRL-Proximal, and ``l1`` acts on all
+    columns at every step, exactly.
 
     References
     ----------
     Rendle, "Factorization machines", ICDM 2010. Duchi, Hazan & Singer, "Adaptive subgradient methods", JMLR 2011.
+    McMahan, "Follow-the-regularized-leader and mirror descent", AISTATS 2011.
 
     Khalid, "Scalable large margin pairwise learning algorithms", 2019 (AUC maximisation with factorization machines as
     future work).
@@ -306,7 +305,7 @@ class Trainer:
         """As many steps as rows, on pairs uniform over all pairs; iterates enter the average from the first that is
         asked to."""
         if average and self._averaged_from is None:
-            solver.begin_average(self._state)
+            solver.begin_average(self._state, self._settings.l1)
             self._averaged_from = int(self._state.t[0])
         order = self._epochs.order(self._rng, True)
         above = self._rows.is_pos[order]
@@ -319,21 +318,20 @@ class Trainer:
 
     def model(self) -> tuple[np.ndarray, np.ndarray]:
         """Weights and factors: their mean over the averaged steps, or the last ones before any is averaged."""
-        if self._averaged_from is None:
-            return self._state.w.copy(), self._state.V.copy()
-        return solver.averaged(self._state, self._averaged_from)
+        start = int(self._state.t[0]) if self._averaged_from is None else self._averaged_from
+        return solver.averaged(self._state, start, self._settings.l1)
 
 
 def held_out_parts(rows: LabelledTable, seed: int) -> tuple[LabelledTable, LabelledTable] | None:
-    """Four fifths of up to `MAX_SEARCH_ROWS` rows, and the last fifth; None where a class has too few rows."""
+    """Four fifths of up to `MAX_TUNING_ROWS` rows, and the last fifth; None where a class has too few rows."""
     counted = np.arange(len(rows.is_pos)) if rows.weight is None else np.flatnonzero(rows.weight > 0.0)
     label = rows.is_pos[counted]
-    if min(label.sum(), (~label).sum()) < 5 * MIN_HELD_OUT:
+    if min(label.sum(), (~label).sum()) < 5 * _sizes.MIN_TUNING_CLASS_ROWS:
         return None
-    if len(counted) > MAX_TUNING_ROWS:
-        share = MAX_TUNING_ROWS / len(counted)
-        if share * min(label.sum(), (~label).sum()) >= 5 * MIN_HELD_OUT:
-            counted = train_test_split(counted, train_size=MAX_TUNING_ROWS, random_state=seed, stratify=label)[0]
+    if len(counted) > _sizes.MAX_TUNING_ROWS:
+        share = _sizes.MAX_TUNING_ROWS / len(counted)
+        if share * min(label.sum(), (~label).sum()) >= 5 * _sizes.MIN_TUNING_CLASS_ROWS:
+            counted = train_test_split(counted, train_size=_sizes.MAX_TUNING_ROWS, random_state=seed, stratify=label)[0]
     train, test = train_test_split(counted, test_size=0.2, random_state=seed, stratify=rows.is_pos[counted])
     return tuple(  # type: ignore[return-value]
         LabelledTable(as_table(rows.table.part(part)), *rows.held_out(part)) for part in (np.sort(train), np.sort(test))
@@ -353,8 +351,7 @@ def factorized_scores(table: Table, w: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 def _copied(state: StreamState) -> StreamState:
     """A state with arrays of its own, so that a batch that fails changes nothing."""
-    model = solver.FactorizationState(*(each.copy() for each in state.model))
-    return state._replace(model=model, total=state.total.copy(), n=state.n.copy())
+    return state._replace(model=solver.copied(state.model), total=state.total.copy(), n=state.n.copy())
 
 
 def _after_batch(
@@ -372,4 +369,5 @@ def _after_batch(
         pairs = np.empty((2, len(draws)), dtype=np.int64)
         neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]
         solver.sweep(window.rows, pos, neg, settings, state.model)
+    solver.settle(state.model, settings.l1)
     return state._replace(buffers=buffers)

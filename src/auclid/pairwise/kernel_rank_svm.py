@@ -9,11 +9,11 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, p
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _random, validation
+from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
-from auclid.data import Table, as_table, row_squared_norms, sizes, with_int32_indices
+from auclid.data import Table, as_table, row_squared_norms, with_int32_indices
 from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import warn_unless_converged
@@ -60,9 +60,6 @@ def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
     K[np.diag_indices(n)] = np.where(lengths < OVERFLOW_SQUARE, 1.0, np.nan)
     return K
 
-
-MOST_BYTES = 1 << 33
-"""Memory for a kernel matrix at the most, and never more than half of what the machine has."""
 
 
 class KernelRankSVM(CallbackSupportMixin, Ranker):
@@ -223,7 +220,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         validation.fitted(self, "dual_coef_")
         X = validation.check_rows(self, X)
         table, n = as_table(X), X.shape[0]
-        size = max(1, sizes.LARGE_BYTES // (8 * len(self.support_)))
+        size = max(1, _sizes.LARGE_BYTES // (8 * len(self.support_)))
         parts = [slice(start, start + size) for start in range(0, n, size)]
         with np.errstate(over="ignore", invalid="ignore"):
             scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
@@ -319,7 +316,7 @@ def without_idle(point: PairPoint) -> PairPoint:
 
 def largest_matrix(estimator: Ranker, n: int) -> None:
     """Refuse a kernel matrix that would not fit, and name what does."""
-    most = min(MOST_BYTES, machine_bytes() // 2)
+    most = min(_sizes.MAX_KERNEL_BYTES, machine_bytes() // 2)
     if 8 * n * n > most:
         raise ValueError(
             f"The kernel matrix of {type(estimator).__name__} must fit into memory: {n} rows need "
@@ -333,4 +330,4 @@ def machine_bytes() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return 2 * MOST_BYTES
+        return 2 * _sizes.MAX_KERNEL_BYTES

@@ -27,6 +27,8 @@ from auclid.plot._axes import (
 from auclid.validation.parameters import number_in, one_of, whole_number
 from auclid.validation.vectors import finite_column
 
+MAX_DRAWN = 1e300
+
 
 @Plot
 def scores(
@@ -88,7 +90,7 @@ def scores(
         fewest=1,
     )
     value = sample.scores[0].astype(np.float64)
-    edges = _edges(value, sample.is_pos, bins)
+    edges = _edges(owner, value, sample.is_pos, bins)
     for of, label, look in ((~sample.is_pos, "negative", STYLES[1]), (sample.is_pos, "positive", STYLES[0])):
         mass = None if sample.weight is None else sample.weight[of]
         count = np.histogram(np.clip(value[of], edges[0], edges[-1]), edges, weights=mass)[0]
@@ -103,9 +105,14 @@ def scores(
     return tidy(ax)
 
 
-def _edges(value: np.ndarray, is_pos: np.ndarray, bins: int) -> np.ndarray:
+def _edges(owner: str, value: np.ndarray, is_pos: np.ndarray, bins: int) -> np.ndarray:
     ends = np.array([np.quantile(value[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
     low, high = ends[:, 0].min(), ends[:, 1].max()
+    if max(-low, high) > MAX_DRAWN:
+        raise ValueError(
+            f"{owner} expects scores within {MAX_DRAWN:g}, as matplotlib draws no longer axis. "
+            f"Got scores from {low:.3g} to {high:.3g}. Rescale them."
+        )
     if not low < high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, bins + 1)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._page import read, style
-from auclid._version import __version__
+from auclid._page import page as whole_page
+from auclid._page import read
 from auclid.baselines import threshold
 from auclid.metrics import GroupAUC, auc_by_group
 from auclid.metrics._scorer import scores_of
 from auclid.reports._numbers import Numbers, Scored, differences, numbers
-from auclid.reports._section import data, difference_section, group_section, script, section
+from auclid.reports._section import difference_section, group_section, script, section
 from auclid.validation.rows import require_labels_to_score
 from auclid.validation.vectors import both_classes, column, positives, same_length
 
@@ -128,9 +128,9 @@ def render(
         apart = difference_section(found, scored[0].name, scored[1].name)
     rows, n_pos = len(is_pos), int(is_pos.sum())
     allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
-    return Template(read("report.html")).substitute(
-        title=escape(title or " and ".join(each.name for each in scored)),
-        style=style(),
+    title = escape(title or " and ".join(each.name for each in scored))
+    body = Template(read("report.html")).substitute(
+        title=title,
         facts=f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}.",
         summary="".join(_line(model) for model in models),
         how=allowed,
@@ -138,10 +138,8 @@ def render(
         differences=apart,
         by_group="".join(group_section(found, each.name) for found, each in zip(by_group, scored, strict=False)),
         decisions=section(models, classes),
-        version=escape(__version__),
-        data=data(models),
-        script=script(),
     )
+    return whole_page(f"auclid report: {title}", body, script(models))
 
 
 def _line(model: Numbers) -> str:

@@ -15,13 +15,13 @@ CUT_ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PE
 """Lines of the table of rates."""
 
 
-def script() -> str:
-    """The script of the section; before it stands a constant `models`, the JSON of `data`."""
-    return read("decisions.js")
+def script(models: list[Numbers]) -> str:
+    """The script of the section; before it stands a constant, the numbers that it looks up."""
+    return f"const models = {_json(models)};\n{read('decisions.js')}"
 
 
-def data(models: list[Numbers]) -> str:
-    """The numbers that the script looks up, as JSON that cannot end the script element it stands in."""
+def _json(models: list[Numbers]) -> str:
+    """The numbers of models, as JSON that cannot end the script element it stands in."""
     found = []
     for model in models:
         columns = model.data()

@@ -17,6 +17,7 @@ from auclid.metrics._auc import checked_auc
 from auclid.stats.labelled import LabelledDataset, reweighted
 from auclid.stats.sets import UNLABELED
 from auclid.stats.weights import repeats, rescale_weights
+from auclid.validation import RowAccess
 
 
 class Marked(NamedTuple):
@@ -40,17 +41,17 @@ def row_weights(sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray
     return repeats(np.concatenate([rescale_weights(given), np.ones(len(sets) - len(given))]), sets)
 
 
-def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
+def _warn_of_no_unlabelled(estimator: Any) -> None:
     warnings.warn(
         f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
         "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",
         UserWarning,
-        stacklevel=stacklevel,
+        stacklevel=6,
     )
 
 
 def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
-    if X_unlabeled is not None:
+    if X_unlabeled is not None and estimator._row_access is RowAccess.PARTS:
         raise ValueError(
             f"{type(estimator).__name__} must find unlabelled rows among the others where rows lie in files or on a "
             "cluster: mark them in the target (-1, None or NaN; see unlabeled=), and leave out X_unlabeled."
@@ -60,20 +61,36 @@ def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight
     marked = read(_column(labels), estimator.unlabeled)
     classes = _classes(estimator, marked.labels)
     free = [label for label, unlabelled in zip(labels, marked.free, strict=True) if unlabelled]
-    if not free:
-        _warn_of_no_unlabelled(estimator, stacklevel=7)
     validation.remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    rows = validation.count_labels(parts.transformed(partial(partly_coded, classes)), classes, sets, counts)
-    return _with_row_weights(rows)
+    rows = validation.count_labels(parts.relabelled(partial(partly_coded, classes)), classes, sets, counts)
+    codes, given = rows.labels()
+    if estimator._row_access is not RowAccess.PARTS:
+        return _one_part(estimator, parts.row_table(rows.every.sum(axis=1)), codes, given, classes, X_unlabeled)
+    weight = estimator._row_weights(given, len(codes), codes)
+    return rows if weight is None else reweighted(rows, weight)
 
 
-def _with_row_weights(rows: LabelledDataset) -> LabelledDataset:
-    """The rows with weights as `row_weights` makes them in memory, where they have weights."""
-    sets, weight = rows.labels()
-    counts = row_weights(weight, len(sets), sets)
-    return rows if counts is None else reweighted(rows, counts)
+def _in_memory(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
+    validation.require_labels(estimator, y)
+    marked = read(y, estimator.unlabeled)
+    table, _ = validation.check_rows_and_labels(estimator, X, marked.y, reset=True)
+    classes = _classes(estimator, marked.labels)
+    return _one_part(estimator, table, _sets(marked, classes), sample_weight, classes, X_unlabeled)
+
+
+def _one_part(
+    estimator: Any, table: Table, sets: np.ndarray, sample_weight: Any, classes: np.ndarray, X_unlabeled: Any
+) -> LabelledDataset:
+    """The rows of a table, whose sets are known, and more unlabelled ones."""
+    n_rows = len(sets)
+    if X_unlabeled is not None:
+        table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
+        sets = np.concatenate([sets, np.full(table.shape[0] - n_rows, UNLABELED, dtype=np.int8)])
+    weight = estimator._row_weights(sample_weight, n_rows, sets)
+    estimator.classes_ = classes
+    return LabelledDataset.in_memory(table, sets, weight, classes, n_sets=3)
 
 
 def _column(labels: list) -> np.ndarray:
@@ -205,22 +222,11 @@ class PartlyLabelled(Ranker):
         """Labelled and unlabelled rows, checked; rows in parts hold their unlabelled rows among them."""
         if isinstance(X, LabelledDataset):
             return validation.prepared_dataset(self, X)
-        if validation.is_partitioned(self, X):
-            return _partitioned(self, X, y, X_unlabeled, sample_weight)
-        y, sample_weight = validation.labels_to_score(self, X, y, sample_weight, allow_missing=True)
-        validation.require_labels(self, y)
-        marked = read(y, self.unlabeled)
-        table, _ = validation.check_rows_and_labels(self, X, marked.y, reset=True)
-        classes = _classes(self, marked.labels)
-        sets = _sets(marked, classes)
-        if X_unlabeled is not None:
-            table = Stacked(table, _unlabelled_rows(self, X_unlabeled))
-            sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
-        if self._uses_unlabelled() and not (sets == UNLABELED).any():
-            _warn_of_no_unlabelled(self, stacklevel=6)
-        weight = self._row_weights(sample_weight, len(marked.y), sets)
-        self.classes_ = classes
-        return LabelledDataset.in_memory(table, sets, weight, classes, n_sets=3)
+        read_rows = _partitioned if validation.in_parts(X) else _in_memory
+        rows = read_rows(self, X, y, X_unlabeled, sample_weight)
+        if self._uses_unlabelled() and not rows.every[:, UNLABELED].any():
+            _warn_of_no_unlabelled(self)
+        return rows
 
     def _uses_unlabelled(self) -> bool:
         """Whether the parameters let unlabelled rows count: then it is worth a warning that there are none."""

@@ -16,18 +16,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import linalg
 
-from auclid.data import Table, as_table, sizes
+from auclid import _sizes
+from auclid.data import Table, as_table
 from auclid.losses import Loss
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
 from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
-
-MAX_HESSIAN_COLUMNS = 1000
-"""Columns up to which a Hessian is formed."""
-
-
-CACHED_BYTES, ROUGH_BYTES = 1 << 22, 1 << 28
-"""Memory of a kernel's matrix in float32, for products of few digits, at the least (less is cached) and at the most."""
 
 
 class Gap(NamedTuple):
@@ -185,7 +179,7 @@ class Space(ABC):
         return objective.at(np.zeros(self.size), np.zeros(objective.pairs.n)).norm
 
     def sample(self, objective: Any) -> Any:
-        """The objective on a sixteenth of the rows or more, to a tolerance that their noise allows; None: on all."""
+        """The objective on a sixteenth of each class or more, to a tolerance that their noise allows; None: on all."""
         pairs = objective.pairs
         chosen = pairs.sample(max(2000, 10 * self.size, pairs.n // 16))
         space = self.subset(chosen) if 2 * len(chosen) < pairs.n_weighed else None
@@ -221,7 +215,7 @@ class LinearSpace(Space):
 
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """From the Hessian at a point or, of very many columns, from its diagonal."""
-        return inverse_hessian(point) if self.size <= MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
+        return inverse_hessian(point) if self.size <= _sizes.MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
 
 
 class KernelSpace(Space):
@@ -235,7 +229,8 @@ class KernelSpace(Space):
         self.K = np.ascontiguousarray(K, dtype=np.float64)
         self.size = len(K)
         self._unit = float(np.abs(np.diag(self.K)).max(initial=0.0)) or 1.0
-        self._rough = rough_upper(self.K, self._unit) if CACHED_BYTES <= 4 * self.K.size <= ROUGH_BYTES else None
+        rough = _sizes.MIN_ROUGH_BYTES <= 4 * self.K.size <= _sizes.MAX_ROUGH_BYTES
+        self._rough = rough_upper(self.K, self._unit) if rough else None
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """K b"""
@@ -362,7 +357,7 @@ def inverse_hessian(point: PairPoint) -> Preconditioner:
     Rare columns can be missing from the sample: what all rows have more on the diagonal is put there.
     """
     pairs, d = point.objective.pairs, point.objective.size
-    chosen = pairs.sample(max(1000, 5 * d, min(pairs.n // 16, sizes.LARGE_BYTES // (8 * d))))
+    chosen = pairs.sample(max(1000, 5 * d, min(pairs.n // 16, _sizes.LARGE_BYTES // (8 * d))))
     some = point.objective.subset(chosen).at(point.w, point.scores[chosen])
     H = hessian(some)
     if len(chosen) < pairs.n_weighed:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import REORDER, generic, kernel
 from auclid.data import RowStruct, Table, pair_axpy, row_axpy, row_dot, row_entry, row_span
 from auclid.solvers.buffered import BufferedSolver
-from auclid.solvers.stream import SMALL_BATCH_ROWS, copy_state
+from auclid.solvers.stream import copy_state
 from auclid.stats.buffers import BufferWindow, ClassBuffers, admit_row, empty_buffers
 from auclid.stats.class_sums import ClassSums, dot, empty_sums, pair_square_lower_bound
 
@@ -123,7 +124,7 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
 
         A covariance only shrinks, and C bounds the growth of the weights.
         """
-        small = isinstance(state.cov, FullCovariance) and table.shape[0] <= SMALL_BATCH_ROWS
+        small = isinstance(state.cov, FullCovariance) and table.shape[0] <= _sizes.SMALL_BATCH_ROWS
         if small and self._stays_finite(state, table):
             no_matrix = FullCovariance(np.empty((0, 0)))
             return copy_state(state._replace(cov=no_matrix))._replace(cov=state.cov)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
+from auclid import _sizes
 from auclid.data import Table
 from auclid.solvers.iterative import (
     Iterate,
@@ -190,9 +191,6 @@ def _largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], d: int) -> 
     return 1.05 * value
 
 
-MAX_MOMENT_COLUMNS = 3000
-"""Columns up to which forming and factoring moments beats products with X."""
-
 
 class LeastSquares(NamedTuple):
     """Settings: mean (1 - w.z)^2 over all pairs + alpha/2 |w|^2 + l1 |w|_1, over w >= 0 if ``positive``."""
@@ -225,7 +223,7 @@ class LeastSquares(NamedTuple):
 
 def moments_are_cheaper(width: int) -> bool:
     """Whether moments are the cheaper way for so many columns."""
-    return width <= MAX_MOMENT_COLUMNS
+    return width <= _sizes.MAX_MOMENT_COLUMNS
 
 
 def project_to_row_space(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import REORDER, generic, kernel
 from auclid.data import RowStruct, Table
-from auclid.solvers.stream import SMALL_BATCH_ROWS, Batch, StreamSolver, copy_state
+from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.stats.class_sums import (
     ClassScatter,
     add_to_scatter,
@@ -295,7 +296,7 @@ class OnePassSolver(StreamSolver[OnePassState]):
 
     def writable(self, state: OnePassState, table: Table) -> OnePassState:
         """A copy of the state that shares the scatter matrices if the batch is small and cannot overflow."""
-        small = isinstance(state.scatter, FullScatter) and table.shape[0] <= SMALL_BATCH_ROWS
+        small = isinstance(state.scatter, FullScatter) and table.shape[0] <= _sizes.SMALL_BATCH_ROWS
         if small and self._stays_finite(state, table):
             no_matrices = FullScatter(np.empty((2, 0)))
             return copy_state(state._replace(scatter=no_matrices))._replace(scatter=state.scatter)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import kernel
 from auclid.data import Table, as_table
 from auclid.losses import Loss, as_loss
 from auclid.solvers.all_pairs import (
-    MAX_HESSIAN_COLUMNS,
     STAIR_STEPS,
     LinearSpace,
     PairPoint,
@@ -36,9 +36,6 @@ from auclid.stats.loss_sums import (
     pair_sums,
 )
 from auclid.stats.pair_order import PairOrder
-
-DIRECT = 512
-"""Rows up to which the pairs of a smooth loss are formed one by one."""
 
 STAIR_SAMPLE = 256
 """Scores whose margins say where the steps of a preconditioner's stair lie."""
@@ -148,7 +145,7 @@ class OrderedSpace(LinearSpace):
 
     def preconditioner(self, point: PairPoint) -> Preconditioner:
         """From the scatter of rows by the weight of their active pairs or, of very many columns, from its diagonal."""
-        if self.size > MAX_HESSIAN_COLUMNS:
+        if self.size > _sizes.MAX_HESSIAN_COLUMNS:
             return inverse_diagonal(point)
         share = 2.0 * point.total(methodcaller("share"))
         return inverse_of(_scatter(self.table, share, point.objective.alpha))
@@ -211,7 +208,7 @@ class OrderedLossSums:
 
 def _coarse_nodes(nodes: np.ndarray) -> np.ndarray:
     """The large nodes of the recursion, and the ranges between their ends, in which pairs are formed one by one."""
-    large = nodes[(nodes[:, 2] - nodes[:, 0] > DIRECT) & (nodes[:, 1] >= 0)]
+    large = nodes[(nodes[:, 2] - nodes[:, 0] > _sizes.MAX_DIRECT_ROWS) & (nodes[:, 1] >= 0)]
     ends = np.unique(np.concatenate([large.ravel(), [0, nodes[:, 2].max(initial=0)]]))
     return np.concatenate([np.column_stack([ends[:-1], np.full(len(ends) - 1, -1), ends[1:]]), large])
 

@@ -13,14 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from auclid.data import DenseTable, Table, sizes
+from auclid import _sizes
+from auclid.data import DenseTable, Table
 from auclid.solvers.iterative import IterationCallback, Solution, coordinate_descent, run
 from auclid.solvers.least_squares import PairQuadratic, linear_iterates, proximal_iterates, solve_symmetric
 from auclid.stats.order_sums import SortedWeights, paired_rows
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
 
-BLOCK_VALUES = 1 << 16
+BLOCK_VALUES = 20_000
 """Numbers of a block of sorted rows, so that it stays in the processor's cache."""
 
 
@@ -84,7 +85,7 @@ def whole_array(table: Table) -> np.ndarray | None:
 def _scatter_by_columns(table: Table, order: PairOrder) -> np.ndarray:
     """X'L(X e_k) for some columns k at a time: for rows that cannot be taken in any order."""
     d = table.shape[1]
-    at_once = max(1, sizes.LARGE_BYTES // (8 * max(1, table.shape[0])))
+    at_once = max(1, _sizes.LARGE_BYTES // (8 * max(1, table.shape[0])))
     unit = np.eye(d)
     parts = []
     for first in range(0, d, at_once):

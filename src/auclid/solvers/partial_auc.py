@@ -18,12 +18,11 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import kernel
-from auclid.data import sizes
 from auclid.data.dataset import Part, Totals
 from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import (
-    MAX_HESSIAN_COLUMNS,
     Gap,
     PairPoint,
     SquaredHinges,
@@ -336,7 +335,7 @@ class SoftTopPoint(PairPoint):
 
     def preconditioner(self) -> Preconditioner:
         """From the Hessian of a sample of the rows or, of very many columns, from its diagonal."""
-        if self.objective.size > MAX_HESSIAN_COLUMNS:
+        if self.objective.size > _sizes.MAX_HESSIAN_COLUMNS:
             root = np.sqrt(diagonal(self))
             return lambda v: v / root
         some: Any = self._near_rows()
@@ -348,7 +347,7 @@ class SoftTopPoint(PairPoint):
     def _near_rows(self) -> Any:
         """This point on some of the rows that are inside, enough of them for a Hessian."""
         objective, d = self.objective, self.objective.size
-        size = max(2000, 5 * d, min(objective.pairs.n // 16, sizes.LARGE_BYTES // (8 * d)))
+        size = max(2000, 5 * d, min(objective.pairs.n // 16, _sizes.LARGE_BYTES // (8 * d)))
         chosen, shares = [], []
         for side, selection in zip(self.sides, self.top.selections, strict=True):
             inside = np.flatnonzero(selection.inside)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
@@ -27,10 +28,6 @@ from auclid.stats.pair_sums import (
     running_sums,
     sorted_class,
 )
-
-SAMPLE_BYTES = 1 << 23
-"""Rows of each class, in float64, that are solved in memory beforehand."""
-
 
 Hinges = tuple[tuple[float, float], ...]
 """Factors and margins of a sum of squared hinges."""
@@ -301,7 +298,7 @@ def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
 
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
-    size = max(2000, 10 * rows.parts.width, SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
+    size = max(2000, 10 * rows.parts.width, _sizes.SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
     found = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
     means = found[0][1]
     for _, more in found[1:]:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._threads import thread_map
-from auclid.data import DenseTable, Table, as_table, sizes
+from auclid.data import DenseTable, Table, as_table
 from auclid.data.table import slices
 from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.metrics._average_precision import ap_of_masses
@@ -38,8 +39,8 @@ ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
 
 
-MIN_THREADED_SCORES, AT_ONCE = 1 << 20, 1 << 13
-"""Scores from which threads are worth their start, and rows that are scored at once."""
+AT_ONCE = 1 << 13
+"""Rows that are scored at once."""
 
 
 N_ALPHAS = 50
@@ -133,7 +134,7 @@ def _by_fold_moments(rows: LabelledDataset, n_folds: int, alphas: np.ndarray | N
 def _models_in_memory(rows: LabelledDataset, W: list[np.ndarray], rarer_class: bool) -> list[list[np.ndarray]]:
     """The models of all folds, as many at once as the memory holds scores for: of the rarer class, or of all rows."""
     counts = rows.counts.sum(axis=0)
-    at_once = max(1, 2 * sizes.LARGE_BYTES // (8 * int(counts.min() if rarer_class else counts.sum())))
+    at_once = max(1, 2 * _sizes.LARGE_BYTES // (8 * int(counts.min() if rarer_class else counts.sum())))
     return [[each[:, k : k + at_once] for each in W] for k in range(0, W[0].shape[1], at_once)]
 
 
@@ -159,16 +160,13 @@ def _gathered_folds(found: list) -> list[tuple[np.ndarray, np.ndarray | None]]:
     return gathered
 
 
-FEW_COLUMNS = 500
-"""Columns up to which `likely_alpha` looks at the whole path: its time grows with their cube."""
-
 FEW_ALPHAS = 17
 """Penalties on that path: ranking held-out rows by each takes longer than all else, and the best is a flat one."""
 
 
 def likely_alpha(rows: LabelledTable, folds: Sequence[Fold], measure: Measure = AUC) -> float | None:
     """The penalty that `cross_validate` finds best; of many columns nearly so, in a fraction of the time."""
-    if rows.table.shape[1] <= FEW_COLUMNS:
+    if rows.table.shape[1] <= _sizes.MAX_WHOLE_PATH_COLUMNS:
         return _by_moments(rows, folds, None, FEW_ALPHAS, measure)[0].alpha
     return _by_products(rows, folds, None, some_path, measure).alpha
 
@@ -243,7 +241,7 @@ def path_auc(
     measure: Measure = AUC,
 ) -> list[float]:
     """The measure of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
-    columns = max(1, 2 * sizes.LARGE_BYTES // (8 * len(test)))
+    columns = max(1, 2 * _sizes.LARGE_BYTES // (8 * len(test)))
     aucs: list[float] = []
     each: Callable[[np.ndarray], float] = partial(measure.value, is_pos, weight=weight)
     if weight is None and measure.name == "roc_auc":  # positives first, so that no score is dealt out again
@@ -254,7 +252,7 @@ def path_auc(
         # Blocks that fit in the cache make the transpose free; without random access all rows are scored at once.
         for part in slices(len(test), AT_ONCE if table.random_access else len(test)):
             scores[:, part] = table.matmul(some, test[part]).T
-        aucs += thread_map(each, list(scores)) if scores.size >= MIN_THREADED_SCORES else map(each, scores)
+        aucs += thread_map(each, list(scores)) if scores.size >= _sizes.MIN_THREADED_SCORES else map(each, scores)
     return aucs
 
 

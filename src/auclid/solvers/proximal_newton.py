@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
-from auclid.solvers.all_pairs import MAX_HESSIAN_COLUMNS, LinearSpace, PairPoint, hessian
+from auclid.solvers.all_pairs import LinearSpace, PairPoint, hessian
 from auclid.solvers.iterative import descend
 
 MAX_PASSES = 1000
@@ -136,7 +137,7 @@ def curvature_at(point: Any) -> Curvature:
 
     H = None
     if type(point) is PairPoint and type(space) is LinearSpace:
-        H = hessian(point) if size <= MAX_HESSIAN_COLUMNS else None
+        H = hessian(point) if size <= _sizes.MAX_HESSIAN_COLUMNS else None
     elif size <= MAX_STEP_PRODUCTS:
         H = np.column_stack([hessian_product(unit) for unit in np.eye(size)])
     product = hessian_product if H is None else H.__matmul__

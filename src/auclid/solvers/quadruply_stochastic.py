@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import REORDER, kernel
-from auclid.data import Table, as_table, sizes
+from auclid.data import Table, as_table
 from auclid.losses import Loss, Square, slope
 
 MAX_FREQUENCIES = 2048
@@ -78,8 +79,8 @@ class FourierExpansion:
         so each block of them is drawn once.
         """
         out = np.zeros(table.shape[0])
-        blocks = max(1, min(max_frequencies // self.size, sizes.LARGE_BYTES // (8 * self.size * self._d)))
-        rows = max(1, sizes.BLOCK_BYTES // (8 * blocks * self.size))
+        blocks = max(1, min(max_frequencies // self.size, _sizes.LARGE_BYTES // (8 * self.size * self._d)))
+        rows = max(1, _sizes.BLOCK_BYTES // (8 * blocks * self.size))
         for first in range(0, self.count, blocks):
             chunk = slice(first, min(self.count, first + blocks))
             drawn = [self._frequencies.block(number, self._d) for number in range(chunk.start, chunk.stop)]

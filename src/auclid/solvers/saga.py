@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import kernel
 from auclid.data import CSR, RowStruct, Table, row_axpy, row_dot, row_entry, row_span
 from auclid.penalties import L2, ElasticNet, Penalty, prox
@@ -27,13 +28,10 @@ STEP_SHARE = 1.0 / 3.0
 """The step size times the largest Lipschitz constant."""
 
 
-MIN_COLUMNS_PER_ENTRY = 100
-"""Columns for each entry of a row from which lazy steps are faster than steps of all columns, which are vectorized."""
-
 
 def is_wide(rows: RowStruct, d: int) -> bool:
     """Whether rows are so sparse that lazy steps pay."""
-    return isinstance(rows, CSR) and d * (len(rows.indptr) - 1) >= MIN_COLUMNS_PER_ENTRY * len(rows.indices)
+    return isinstance(rows, CSR) and d * (len(rows.indptr) - 1) >= _sizes.MIN_COLUMNS_PER_ENTRY * len(rows.indices)
 
 
 class SagaProblem(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.model_selection import StratifiedKFold
 
+from auclid import _sizes
 from auclid.data import Table
 from auclid.solvers.least_squares import solve_symmetric
 from auclid.solvers.path import path_auc
@@ -163,12 +164,6 @@ FOLDS = 5
 RELATIVE_ALPHAS = np.logspace(-4, 1, 11)
 """Penalties to try, in units of twice the mean variance of a column."""
 
-MIN_ROWS_FOR_ONE_SPLIT = 200
-"""Rows of the rarer class from which folds are drawn once; of fewer rows, up to five times."""
-
-MAX_REPEATED_COLUMNS = 1000
-"""Columns from which folds are drawn once in any case."""
-
 
 class Choice(NamedTuple):
     """The weight of unlabelled rows, and the penalty."""
@@ -203,7 +198,7 @@ def choose(family: Family, seen: SemiSupervisedStats, weights: Sequence[float], 
 
 
 def _repeats(fewest: int, columns: int) -> int:
-    return 1 if columns > MAX_REPEATED_COLUMNS else int(np.clip(MIN_ROWS_FOR_ONE_SPLIT // fewest, 1, 5))
+    return 1 if columns > _sizes.MAX_REPEATED_COLUMNS else int(np.clip(_sizes.MIN_ROWS_FOR_ONE_SPLIT // fewest, 1, 5))
 
 
 def _folds(is_pos: np.ndarray, count: int, repeats: int) -> Iterator[list[Fold]]:

@@ -16,9 +16,6 @@ S = TypeVar("S")
 
 T = TypeVar("T")
 
-SMALL_BATCH_ROWS = 32
-"""Batches up to this size would spend most of their time on copying a d x d matrix of the state."""
-
 
 class Chunk(NamedTuple):
     """Consecutive steps that one kernel call makes."""

@@ -4,11 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data import Table
 from auclid.stats.weights import drawn, repeats
-
-MAX_SORTED_ROWS = 10_000
-"""Largest table whose random order depends on the contents of the rows instead of their positions."""
 
 
 class EpochSampler:
@@ -25,7 +23,7 @@ class EpochSampler:
         table: Table,
         is_pos: np.ndarray,
         weight: np.ndarray | None = None,
-        max_sorted: int = MAX_SORTED_ROWS,
+        max_sorted: int | None = None,
     ) -> None:
         count = None if weight is None else repeats(weight, is_pos)
         self.table, self.is_pos, self.max_sorted = table, is_pos, max_sorted
@@ -50,12 +48,12 @@ class EpochSampler:
         return content_order(self.table, self.is_pos, self.max_sorted)
 
 
-def content_order(table: Table, is_pos: np.ndarray, max_rows: int = MAX_SORTED_ROWS) -> np.ndarray | None:
+def content_order(table: Table, is_pos: np.ndarray, max_rows: int | None = None) -> np.ndarray | None:
     """The rows sorted by class and contents, so that a permuted table gives the same rows; None beyond ``max_rows``.
 
     Without it a model of repeated rows would differ from that of weighted rows by random draws.
     """
-    if table.shape[0] > max_rows:
+    if table.shape[0] > (_sizes.MAX_SORTED_ROWS if max_rows is None else max_rows):
         return None
     keys = table.keys()
     return None if keys is None else np.lexsort((keys, is_pos))

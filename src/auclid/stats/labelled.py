@@ -1,6 +1,6 @@
 """Labelled rows in parts: class counts, samples and moments, each from one pass over the parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -9,10 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
-from auclid.data.labels import label_count
+from auclid.data.labels import LabelCount, label_count
 from auclid.data.memory import as_table
 from auclid.data.table import Table
 from auclid.stats.moments import ClassMoments, grouped_moments
+from auclid.stats.weights import rescale_weights
 
 
 class LabelledTable(NamedTuple):
@@ -49,20 +50,8 @@ class LabelledDataset(NamedTuple):
     ) -> "LabelledDataset":
         """The rows of a table in memory as one part; ``labels`` are numbers of sets, or whether rows are positive."""
         codes = labels.view(np.int8) if labels.dtype == bool else labels
-        found = [label_count(codes == number, weight) for number in range(n_sets)]
-        idle = [(0, count.first_idle) for count in found if count.first_idle is not None]
-        return cls(
-            MemoryDataset(table, codes, weight),
-            classes,
-            np.array([[count.weighed for count in found]]),
-            np.array([[count.rows for count in found]]),
-            np.array([count.largest for count in found]),
-            [None if count.first is None else (0, count.first) for count in found],
-            [
-                *(None if count.first_weighed is None else (0, count.first_weighed) for count in found),
-                min(idle, default=None),
-            ],
-        )
+        counts = [label_count(codes == number, weight) for number in range(n_sets)]
+        return cls.of_counts(MemoryDataset(table, codes, weight), classes, [counts])
 
     @classmethod
     def in_parts(
@@ -72,21 +61,25 @@ class LabelledDataset(NamedTuple):
         ends = np.cumsum(sizes)[:-1]
         codes = np.split(is_pos.view(np.int8), ends)
         weights = [None] * len(sizes) if weight is None else np.split(weight, ends)
-        found = [[label_count(own == k, w) for k in (0, 1)] for own, w in zip(codes, weights, strict=True)]
+        counts = [[label_count(own == k, w) for k in (0, 1)] for own, w in zip(codes, weights, strict=True)]
+        return cls.of_counts(parts.relabelled(partial(part_with_labels, codes, weights)), classes, counts)
 
-        def first(name: str, k: int) -> tuple[int, int] | None:
-            places = [(number, getattr(of_part[k], name)) for number, of_part in enumerate(found)]
-            return min((place for place in places if place[1] is not None), default=None)
-
-        idle = [place for k in (0, 1) if (place := first("first_idle", k)) is not None]
+    @classmethod
+    def of_counts(cls, parts: Dataset, classes: np.ndarray, counts: list[list[LabelCount]]) -> "LabelledDataset":
+        """Rows in parts that are labelled with numbers of sets, with the counts of each set in each part."""
+        by_set = list(zip(*counts, strict=True))
+        first, first_weighed, first_idle = (
+            [_first_place((number, getattr(count, field)) for number, count in enumerate(each)) for each in by_set]
+            for field in ("first", "first_weighed", "first_idle")
+        )
         return cls(
-            parts.transformed(partial(part_with_labels, codes, weights)),
+            parts,
             classes,
-            np.array([[count.weighed for count in of_part] for of_part in found]),
-            np.array([[count.rows for count in of_part] for of_part in found]),
-            np.array([max(of_part[k].largest for of_part in found) for k in (0, 1)]),
-            [first("first", k) for k in (0, 1)],
-            [*(first("first_weighed", k) for k in (0, 1)), min(idle, default=None)],
+            np.array([[count.weighed for count in part] for part in counts], dtype=np.int64),
+            np.array([[count.rows for count in part] for part in counts], dtype=np.int64),
+            np.array([max(count.largest for count in each) for each in by_set]),
+            first,
+            [*first_weighed, _first_place(each for each in first_idle if each is not None)],
         )
 
     @property
@@ -110,7 +103,7 @@ class LabelledDataset(NamedTuple):
 
     def labels(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The number of its set for each row, and the weights of the rows if they have some."""
-        of_parts = self.parts.compute(self.parts.map(part_labels))
+        of_parts: Any = self.parts.labels()
         if len(of_parts) == 1:
             return of_parts[0]
         labels, weights = zip(*of_parts, strict=True)
@@ -121,9 +114,27 @@ class LabelledDataset(NamedTuple):
         labels, weight = self.labels()
         return LabelledTable(self.table(), labels == 1, weight)
 
+    def as_one_part(self) -> "LabelledDataset":
+        """The rows as one part, with labels in memory, for solvers that step from row to row.
+
+        The rows are in memory, too, where as much memory is allowed; else they stay where they are, and the order of
+        steps is one that shuffles a few parts at a time.
+        """
+        if not self.partitioned:
+            return self
+        table = self.parts.row_table(self.every.sum(axis=1))
+        labels, weight = self.labels()
+        weight = None if weight is None else rescale_weights(weight)
+        return LabelledDataset.in_memory(table, labels, weight, self.classes, self.counts.shape[1])
+
     def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""
         return self._replace(parts=self.parts.transformed(step, width))
+
+
+def _first_place(places: Iterable[Any]) -> tuple[int, int] | None:
+    """The first (part, row), of those where there is a row."""
+    return min((place for place in places if place[1] is not None), default=None)
 
 
 def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
@@ -137,7 +148,7 @@ def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
         return [min((places[k] for k in others if places[k] is not None), default=None), places[number]]
 
     return LabelledDataset(
-        rows.parts.transformed(partial(part_is_set, number)),
+        rows.parts.relabelled(partial(part_is_set, number)),
         np.array([False, True]),
         two(rows.counts),
         two(rows.every),
@@ -156,7 +167,7 @@ def part_is_set(number: int, part: Part) -> Part:
 def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
     """The rows with new weights, one for each row; those of weight zero keep it."""
     pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
-    return rows.transformed(partial(part_with_weight, pieces))
+    return rows._replace(parts=rows.parts.relabelled(partial(part_with_weight, pieces)))
 
 
 def part_with_labels(labels: list[np.ndarray], weight: Sequence[np.ndarray | None], part: Part) -> Part:
@@ -167,12 +178,6 @@ def part_with_labels(labels: list[np.ndarray], weight: Sequence[np.ndarray | Non
 def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
     """A part with other weights."""
     return part._replace(weight=weight[part.number])
-
-
-def part_labels(part: Part) -> tuple[np.ndarray, np.ndarray | None]:
-    """Labels and weights of a part."""
-    assert part.y is not None
-    return part.y, part.weight
 
 
 def coded(classes: np.ndarray, part: Part) -> Part:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import REORDER, kernel
 from auclid._threads import thread_map
 from auclid.data.blocks import Block, centre_rows, gram_matrix, is_sparse, row_squared_norms
-from auclid.data.memory import MANY_VALUES, DenseTable, as_table
+from auclid.data.memory import DenseTable, as_table
 from auclid.data.table import Table, slices
 
 PENDING_BYTES, MAX_PENDING_ROWS = 1 << 18, 496
@@ -131,23 +132,14 @@ def add_outer_products(work: np.ndarray, size: int, products: np.ndarray) -> Non
                     products[i + p, j + q] += rows[p][q]
 
 
-LARGEST = 8192
-"""Columns up to which a d x d matrix is kept (half a gigabyte)."""
-
 BLOCKS = 16
 """Blocks of rows, at the most, whose scatter is formed at once."""
 
 SIDE = 2048
 """Columns whose products with all others are formed at once."""
 
-NARROW = 200
-"""Columns up to which a compiled loop takes less than BLAS: for 40 of them, which BLAS squares whole, a third."""
-
 PIECE = 1 << 16
 """Rows that one thread is given at a time, for such a loop."""
-
-MOST_GROUPS = 32
-"""Groups up to which it is taken: it holds sums of each, and rows of each that wait, for every piece."""
 
 NEAR = 64
 """Rows whose mean is near enough to all others to measure them from."""
@@ -157,9 +149,10 @@ TINY = np.finfo(np.float64).tiny
 
 def require_room(state: str, d: int, instead: str) -> None:
     """Raise where a d x d state would not fit, with what to use instead."""
-    if d > LARGEST:
+    if d > _sizes.MAX_STATE_COLUMNS:
         raise ValueError(
-            f"{state} must be d x d, too large a state for d = {d} columns (at most {LARGEST}). {instead}"
+            f"{state} must be d x d, too large a state for d = {d} columns (at most {_sizes.MAX_STATE_COLUMNS}). "
+            f"{instead}"
         )
 
 
@@ -274,7 +267,8 @@ def grouped_moments(
         group = np.where(weight > 0.0, group, -1)
     if not full:
         return _traces(table, group, n_groups, weight)
-    if weight is None and n_groups <= MOST_GROUPS and isinstance(table, DenseTable) and _short_and_many(table.X):
+    few_groups = weight is None and n_groups <= _sizes.MAX_MOMENT_GROUPS
+    if few_groups and isinstance(table, DenseTable) and _short_and_many(table.X):
         pieces = thread_map(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
         return [reduce(add, each) for each in zip(*pieces, strict=True)]
     return _moments_by_block(table, group, n_groups, weight)
@@ -297,7 +291,7 @@ def _moments_by_block(
 
 
 def _short_and_many(X: np.ndarray) -> bool:
-    return 0 < X.shape[1] <= NARROW and X.size >= MANY_VALUES
+    return 0 < X.shape[1] <= _sizes.MAX_NARROW_COLUMNS and X.size >= _sizes.MIN_COMPILED_VALUES
 
 
 def _piece_moments(X: np.ndarray, group: np.ndarray, n_groups: int, piece: slice) -> list[Moments]:
@@ -432,13 +426,6 @@ def symmetric(full: np.ndarray, size: int = 256) -> np.ndarray:
 
 def _mean(block: Block, weight: np.ndarray | None, n: float) -> np.ndarray:
     return np.ravel((np.ones(block.shape[0]) if weight is None else weight) @ block) / n
-
-
-def block_moments(block: Block, weight: np.ndarray | None = None) -> Moments:
-    """Moments of one block: an array or a CSR matrix."""
-    total = Growing(block.shape[1])
-    total.add(block, weight)
-    return total.moments()
 
 
 def _traces(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None) -> list[Moments]:

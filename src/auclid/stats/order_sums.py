@@ -223,14 +223,19 @@ def paired_rows(
     """z_i = x_i - centre and y_i = half_degree_i z_i - upper_i * (sum of lower_j z_j over the rows j below i).
 
     The rows are those at ``rows`` of X: the sorted rows from ``begin`` on. Blocks come from the last one to the first.
-    ``sums[0]`` is the sum over the rows of later levels, ``sums[1]`` that over the rows of the same level.
+    ``sums[0]`` is the sum over the rows of later levels, ``sums[1]`` that over the rows of the same level. All rows are
+    fetched before any sum is formed: the processor then waits for several of them at a time.
     """
     d = X.shape[1]
     suffix, pending = sums[0], sums[1]
     for k in range(rows.shape[0] - 1, -1, -1):
         if k >= AHEAD:
             prefetch(X, rows[k - AHEAD] * d, d)
-        p, x, z, y = begin + k, X[rows[k]], Z[k], Y[k]
+        x, z = X[rows[k]], Z[k]
+        for f in range(d):
+            z[f] = x[f] - centre[f]
+    for k in range(rows.shape[0] - 1, -1, -1):
+        p, z, y = begin + k, Z[k], Y[k]
         if order.group_end[p] == p + 1:
             for f in range(d):
                 suffix[f] = 0.0
@@ -241,10 +246,8 @@ def paired_rows(
                 pending[f] = 0.0
         h, a, b = order.half_degree[p], order.upper[p], order.lower[p]
         for f in range(d):
-            value = x[f] - centre[f]
-            z[f] = value
-            y[f] = h * value - a * suffix[f]
-            pending[f] += b * value
+            y[f] = h * z[f] - a * suffix[f]
+            pending[f] += b * z[f]
 
 
 @kernel

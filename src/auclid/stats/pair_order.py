@@ -11,6 +11,7 @@ import numpy as np
 
 from auclid.stats.order_sums import MarginSums, margin_sums, order_masses, recursion_nodes
 from auclid.stats.pair_sums import running_sums
+from auclid.stats.sorting import stable_argsort
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +211,9 @@ def _sorted(
     kept = None if weight is None else np.flatnonzero(weight > 0.0)
     if kept is not None:
         value, second = value[kept], None if second is None else second[kept]
-    order = np.argsort(value, kind="stable" if second is None else None)
-    if second is not None and not _changes(value[order]).all():
-        order = np.lexsort((second, value))
+    order = stable_argsort(value, second)
     order = order if kept is None else kept[order]
-    return order if group is None else order[np.argsort(group[order], kind="stable")]
+    return order if group is None else order[stable_argsort(group[order].astype(np.float64))]
 
 
 def _changes(values: np.ndarray | None, size: int = 0) -> np.ndarray:

@@ -5,18 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data import Table, append_rows, as_table
 from auclid.stats.buffers import reservoir
 from auclid.stats.epochs import content_order
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.stats.weights import drawn
 
-SAMPLE_CAPACITY = 2000
-"""Rows of each set that are kept."""
-
 
 class ReservoirSample(NamedTuple):
-    """Up to `SAMPLE_CAPACITY` rows, a uniform sample of the rows seen."""
+    """Up to `_sizes.SAMPLE_CAPACITY` rows, a uniform sample of the rows seen."""
 
     rows: Any = None  # float64: an array, or a CSR matrix; None before the first row
     seen: int = 0
@@ -24,7 +22,7 @@ class ReservoirSample(NamedTuple):
     @property
     def held(self) -> int:
         """The number of rows in the sample."""
-        return min(self.seen, SAMPLE_CAPACITY)
+        return min(self.seen, _sizes.SAMPLE_CAPACITY)
 
 
 class SetSamples(NamedTuple):
@@ -58,7 +56,7 @@ class SetSamples(NamedTuple):
     @classmethod
     def from_dataset(cls, rows: LabelledDataset) -> "SetSamples":
         """Samples of the rows of a partitioned dataset, in one pass."""
-        X, sets, _ = sampled(rows, [SAMPLE_CAPACITY] * 3)
+        X, sets, _ = sampled(rows, [_sizes.SAMPLE_CAPACITY] * 3)
         block, seen = X.astype(np.float64, copy=False), rows.counts.sum(axis=0)
         members = (np.flatnonzero(sets == k) for k in range(3))
         return cls(*(ReservoirSample(block[at] if len(at) else None, int(seen[k])) for k, at in enumerate(members)))
@@ -71,18 +69,18 @@ class SetSamples(NamedTuple):
 def extend_sample(sample: ReservoirSample, table: Table, index: np.ndarray, draws: np.ndarray) -> ReservoirSample:
     """The sample after these rows of a table, with one uniform draw each."""
     number = sample.seen + 1 + np.arange(len(index))
-    slot = reservoir(number, SAMPLE_CAPACITY, draws)
-    newcomer = np.full(SAMPLE_CAPACITY, -1)
+    slot = reservoir(number, _sizes.SAMPLE_CAPACITY, draws)
+    newcomer = np.full(_sizes.SAMPLE_CAPACITY, -1)
     newcomer[slot[slot >= 0]] = index[slot >= 0]  # of several rows for one slot NumPy keeps the last
     changed = np.flatnonzero(newcomer >= 0)
     if not len(changed):
         return ReservoirSample(sample.rows, sample.seen + len(index))
     new_rows = table.take(newcomer[changed])
     rows = new_rows if sample.rows is None else append_rows(sample.rows, new_rows)
-    position = np.arange(SAMPLE_CAPACITY)
+    position = np.arange(_sizes.SAMPLE_CAPACITY)
     position[changed] = sample.held + np.arange(len(changed))
     seen = sample.seen + len(index)
-    return ReservoirSample(rows[position[: min(seen, SAMPLE_CAPACITY)]], seen)
+    return ReservoirSample(rows[position[: min(seen, _sizes.SAMPLE_CAPACITY)]], seen)
 
 
 def merge_samples(a: ReservoirSample, b: ReservoirSample, rng: np.random.Generator) -> ReservoirSample:
@@ -90,7 +88,7 @@ def merge_samples(a: ReservoirSample, b: ReservoirSample, rng: np.random.Generat
     if a.rows is None or b.rows is None:
         return a if b.rows is None else b
     seen = a.seen + b.seen
-    held = min(seen, SAMPLE_CAPACITY)
+    held = min(seen, _sizes.SAMPLE_CAPACITY)
     from_a = rng.hypergeometric(a.seen, b.seen, held)
     kept_a, kept_b = rng.permutation(a.held)[:from_a], rng.permutation(b.held)[: held - from_a]
     return ReservoirSample(append_rows(a.rows[np.sort(kept_a)], b.rows[np.sort(kept_b)]), seen)

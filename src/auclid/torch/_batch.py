@@ -46,26 +46,56 @@ def exact_sums(owner: str, scores: Any) -> Iterator[None]:
         yield
 
 
-def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None) -> ScoreBatch:
-    """Check shapes and weights, and split the rows by class.
+def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None) -> tuple[ScoreBatch, bool]:
+    """The rows split by class, and whether all scores are finite, after checks of shapes, labels and weights.
 
-    A target above 0.5 is positive, so that labels may be {0, 1}, {-1, 1} or booleans. Rows whose target is NaN have no
-    label and weigh nothing.
+    Rows whose target is NaN have no label and weigh nothing. The values are checked together: a GPU is waited for once.
     """
-    targets = torch.as_tensor(targets, device=scores.device)
+    targets = torch.as_tensor(targets, device=scores.device).detach()
     if scores.ndim not in (1, 2) or targets.numel() != scores.numel() or targets.shape[:1] != scores.shape[:1]:
         raise ValueError(
             f"{owner} expects scores of shape (n,) or (n, columns) and as many targets. "
             f"Got shapes {tuple(scores.shape)} and {tuple(targets.shape)} instead."
         )
-    dtype = accumulation_dtype(scores.device)
-    columns = _by_column(scores.detach()).to(dtype)
-    labels = _by_column(targets.detach().reshape(scores.shape))
+    columns = _by_column(scores.detach()).to(accumulation_dtype(scores.device))
+    labels = _by_column(targets.reshape(scores.shape))
     own = _weights(owner, weight, columns)
-    if labels.is_floating_point():
-        own = own.masked_fill(labels.isnan(), 0.0)
-    is_pos = labels > 0.5
-    return ScoreBatch(columns.contiguous(), own.masked_fill(~is_pos, 0.0), own.masked_fill(is_pos, 0.0))
+    no_label, sound = labels.isnan(), (own >= 0.0) & own.isfinite()
+    finite, two_labels, sound_weights = torch.stack(
+        [columns.isfinite().all(), _are_two_labels(labels, no_label), sound.all()]
+    ).tolist()
+    if not two_labels:
+        raise ValueError(_unknown_labels(owner, labels))
+    if not sound_weights:
+        raise ValueError(f"{owner} expects weights in [0, inf). Got {float(own[~sound][0])} instead.")
+    own, is_pos = own.masked_fill(no_label, 0.0), labels > 0.5
+    return ScoreBatch(columns.contiguous(), own.masked_fill(~is_pos, 0.0), own.masked_fill(is_pos, 0.0)), finite
+
+
+def positives_among(owner: str, targets: Any) -> Tensor:
+    """Whether each target is positive, on the CPU."""
+    try:
+        targets = torch.as_tensor(targets).detach().cpu()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{owner} expects targets as a tensor, or what becomes one. {error}.") from None
+    if not _are_two_labels(targets, torch.zeros_like(targets, dtype=torch.bool)):
+        raise ValueError(_unknown_labels(owner, targets))
+    return targets > 0.5
+
+
+def _are_two_labels(labels: Tensor, no_label: Tensor) -> Tensor:
+    """Whether all rows that have a label have 0 or 1, or else -1 or 1."""
+    zero, minus = labels == 0, labels == -1
+    return (zero | minus | (labels == 1) | no_label).all() & ~(zero.any() & minus.any())
+
+
+def _unknown_labels(owner: str, labels: Tensor) -> str:
+    values = [f"{value:g}" for value in torch.unique(labels).tolist()]
+    shown = ", ".join(values[:5] + ["..."] * (len(values) > 5))
+    return (
+        f"{owner} expects targets 0 and 1, -1 and 1, or booleans. Got the values {shown} instead; pass a comparison, "
+        "as in targets == 2. A soft label is two rows, a positive and a negative one, with weights."
+    )
 
 
 def _weights(owner: str, weight: Tensor | None, columns: Tensor) -> Tensor:
@@ -78,8 +108,6 @@ def _weights(owner: str, weight: Tensor | None, columns: Tensor) -> Tensor:
             f"{owner} expects a weight for each of {n} rows, or for each score. "
             f"Got shape {tuple(weight.shape)} instead."
         )
-    if not bool((weight >= 0.0).all()):
-        raise ValueError(f"{owner} expects weights in [0, inf). Got {float(weight.min())} instead.")
     return _by_column(weight.reshape(-1) if weight.numel() == n else weight).expand_as(columns)
 
 
@@ -95,10 +123,14 @@ class KnownGradient(torch.autograd.Function):
     """A value whose derivatives by the scores were found together with it."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
-        """Return the value; keep the slopes for the backward pass."""
-        ctx.save_for_backward(scores, slope)
+    def forward(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+        """Return the value."""
         return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        """Keep the slopes for the backward pass."""
+        ctx.save_for_backward(inputs[0], inputs[2])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
@@ -113,9 +145,13 @@ class KnownSlope(torch.autograd.Function):
     """Slopes whose own derivatives are not known: asking for them is an error, not a silent zero."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, slope: Tensor) -> Tensor:
+    def forward(scores: Tensor, slope: Tensor) -> Tensor:
         """Return the slopes."""
         return slope.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        """Nothing is kept."""
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> None:
@@ -133,6 +169,12 @@ def attach(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
     poison = 0.0 * scores.detach().to(slope.dtype).sum()
     slope = (slope.T.reshape(scores.shape) + poison).to(dtype)
     return KnownGradient.apply(scores, (value + poison).to(dtype), slope)
+
+
+def no_loss(batch: ScoreBatch) -> tuple[Tensor, Tensor]:
+    """A value and slopes of zero."""
+    slope = torch.zeros_like(batch.scores)
+    return slope.sum(), slope
 
 
 def warn_no_pairs(owner: str) -> None:

@@ -8,7 +8,9 @@ import torch
 from sklearn.base import clone
 from torch import Tensor, nn
 
+from auclid.base import LinearRanker
 from auclid.square import LeastSquaresAUC
+from auclid.torch._batch import positives_among
 from auclid.torch.metrics import to_numpy
 
 
@@ -25,7 +27,8 @@ def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: 
         Its last layer is linear, with one output for each column of targets.
     loader : iterable of batches
         A batch is a pair of inputs and targets, where inputs are a tensor, a tuple (``model(*inputs)``) or a mapping
-        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets above 0.5 are positive.
+        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets are {0, 1}, {-1, 1} or
+        booleans.
     ranker : linear estimator of auclid, optional
         `LeastSquaresAUC` by default. Its ``alpha`` is in units of the layer's inputs.
     layer : torch.nn.Linear, optional
@@ -48,15 +51,24 @@ def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: 
     True
     """
     layer = _last_linear(model) if layer is None else layer
-    rankers = [clone(LeastSquaresAUC() if ranker is None else ranker) for _ in range(layer.out_features)]
+    ranker = LeastSquaresAUC() if ranker is None else ranker
+    if not isinstance(ranker, LinearRanker):
+        raise TypeError(f"head expects a linear ranker of auclid, such as RankSVM(). Got {ranker!r} instead.")
+    rankers = [clone(ranker) for _ in range(layer.out_features)]
     streams = all(hasattr(one, "partial_fit") for one in rankers)
-    kept = []
+    kept, counts = [], np.zeros((2, layer.out_features), dtype=int)
     for inputs, targets in _embedded(model, layer, loader):
+        counts += [targets.sum(axis=0), (1 - targets).sum(axis=0)]
         if streams:
             for one, y in zip(rankers, targets.T, strict=True):
                 one.partial_fit(inputs, y, classes=[0, 1])
         else:
             kept.append((inputs, targets))
+    if not counts.all():
+        raise ValueError(
+            "head expects a loader with rows of both classes for each output. "
+            f"Got {counts[0].tolist()} positive and {counts[1].tolist()} negative ones instead."
+        )
     if not streams:
         X, Y = (np.concatenate(parts) for parts in zip(*kept, strict=True))
         for one, y in zip(rankers, Y.T, strict=True):
@@ -91,10 +103,13 @@ def _embedded(model: nn.Module, layer: nn.Linear, loader: Iterable[Any]) -> Iter
 
 
 def _parts(batch: Any) -> tuple[Any, Any]:
-    if isinstance(batch, Mapping):
+    if isinstance(batch, Mapping) and "labels" in batch:
         return {key: value for key, value in batch.items() if key != "labels"}, batch["labels"]
-    inputs, targets = batch
-    return inputs, targets
+    if isinstance(batch, list | tuple) and len(batch) == 2:
+        return batch[0], batch[1]
+    shown = f"a mapping of {sorted(map(str, batch))}" if isinstance(batch, Mapping) else type(batch).__name__
+    shown += f" of {len(batch)}" if isinstance(batch, list | tuple) else ""
+    raise TypeError(f"head expects batches (inputs, targets), or mappings with 'labels'. Got {shown} instead.")
 
 
 def _moved(inputs: Any, device: torch.device) -> Any:
@@ -126,7 +141,7 @@ def _rows(seen: list[Tensor], n: int) -> Tensor:
 
 
 def _labels(targets: Any, outputs: int) -> np.ndarray:
-    labels = to_numpy(torch.as_tensor(targets)) > 0.5
+    labels = positives_among("head", targets).numpy()
     labels = labels.reshape(len(labels), -1)
     if labels.shape[1] != outputs:
         raise ValueError(

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from auclid import metrics
 from auclid.metrics import AUCBounds
+from auclid.torch._batch import positives_among
 
 
 def to_numpy(value: Any) -> Any:
@@ -75,8 +76,8 @@ class StreamingAUC:
         self.reset()
 
     def update(self, preds: Tensor, target: Tensor, weight: Tensor | None = None) -> None:
-        """Add a batch of scores with targets, positive above 0.5, and optional weights; any shape, as many of each."""
-        label = to_numpy(target).reshape(-1) > 0.5
+        """Add a batch of scores with targets ({0, 1}, {-1, 1} or booleans) and optional weights; as many of each."""
+        label = positives_among("StreamingAUC", target).reshape(-1).numpy()
         weight = None if weight is None else to_numpy(weight).reshape(-1)
         self._stream.update(label.astype(int), to_numpy(preds).reshape(-1), weight)
 

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import Tensor
 
 from auclid import validation
-from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, warn_no_pairs
+from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, no_loss, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
 
 _PARAMETERS: dict = {
@@ -113,14 +113,12 @@ class MomentLoss(SizedByFirstBatch):
     def forward(self, scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
         """The loss of a batch: see `PairLoss` for the arguments."""
         with exact_sums("MomentLoss", scores):
-            batch = as_batch("MomentLoss", scores, targets, weight)
-            value, slope = self._value_and_slope(batch)
+            batch, finite = as_batch("MomentLoss", scores, targets, weight)
+            value, slope = self._value_and_slope(batch) if finite else no_loss(batch)
         return attach(scores, value, slope)
 
     def _value_and_slope(self, batch: ScoreBatch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, and the push of each score, of shape (columns, n)."""
-        if not bool(batch.scores.isfinite().all()):
-            return batch.scores.new_zeros(()), torch.zeros_like(batch.scores)
         own = [BatchMoments.of(batch.scores, weights) for weights in (batch.pos, batch.neg)]
         pos, neg = self._running(own)
         columns = (pos.mass > 0.0) & (neg.mass > 0.0)

@@ -9,7 +9,7 @@ from torch import Tensor
 from auclid import losses, validation
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Logistic, Square, SquaredHinge
-from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, warn_no_pairs
+from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, no_loss, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
 from auclid.torch._hinges import AllPairs, HingeSums, RowwisePairSums, SquareSums, SumOfHinges
 from auclid.torch._logistic import DOUBLE, SINGLE, Precision, logistic_sums
@@ -141,7 +141,8 @@ class PairLoss(SizedByFirstBatch):
         scores : floating-point tensor of shape (n,) or (n, columns)
             Each column is a label of its own; the loss is the mean over the columns that hold both classes.
         targets : tensor of as many values
-            Above 0.5 is positive: {0, 1}, {-1, 1} or booleans. NaN is no label.
+            1 is positive, and 0 or -1 negative; or booleans. NaN is no label. Other values, soft labels included, are
+            refused.
         weight : tensor of shape (n,) or that of the scores, optional
             Weights in [0, inf); a pair weighs the product of its two rows' weights.
 
@@ -150,22 +151,20 @@ class PairLoss(SizedByFirstBatch):
         tensor of shape (), of the scores' type or, of half-precision scores, float32
         """
         with exact_sums("PairLoss", scores):
-            batch = as_batch("PairLoss", scores, targets, weight)
+            batch, finite = as_batch("PairLoss", scores, targets, weight)
             precision = DOUBLE if scores.dtype == torch.float64 else SINGLE
-            value, slope = self._value_and_slope(batch, precision)
+            value, slope = self._value_and_slope(batch, precision) if finite else no_loss(batch)
         return attach(scores, value, slope)
 
     def _value_and_slope(self, batch: ScoreBatch, precision: Precision) -> tuple[Tensor, Tensor]:
         """The loss of a batch, and its derivatives by the scores, of shape (columns, n)."""
-        slope = torch.zeros_like(batch.scores)
-        if not bool(batch.scores.isfinite().all()):
-            return slope.sum(), slope
         rows = self._with_memory(batch) if self.memory > 0 and self.training else batch
         columns = rows.has_pairs
         if not bool(columns.any()):
             warn_no_pairs("PairLoss")
-            return slope.sum(), slope
+            return no_loss(batch)
         values, slopes = self._columns(rows.select(columns), precision)
+        slope = torch.zeros_like(batch.scores)
         slope[columns] = slopes[:, : batch.scores.shape[1]] / len(values)
         if rows is not batch:
             slope *= representation(batch, rows)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Sampler
 
+from auclid.torch._batch import positives_among
 from auclid.validation.parameters import whole_number
 
 
@@ -24,7 +25,7 @@ class BalancedSampler(Sampler[list[int]]):
     Parameters
     ----------
     targets : tensor or array-like of shape (n,)
-        Labels; above 0.5 is positive: {0, 1}, {-1, 1} or booleans.
+        Labels: {0, 1}, {-1, 1} or booleans.
     batch_size : int in [2, inf)
         Rows a batch, on each rank.
     positives : int in [1, batch_size), optional
@@ -62,7 +63,12 @@ class BalancedSampler(Sampler[list[int]]):
         world_size: int | None = None,
         seed: int = 0,
     ) -> None:
-        is_pos = torch.as_tensor(targets).detach().cpu().reshape(-1).numpy() > 0.5
+        is_pos = positives_among("BalancedSampler", targets).numpy()
+        if is_pos.shape not in ((len(is_pos),), (len(is_pos), 1)):
+            raise ValueError(
+                f"BalancedSampler expects targets of shape (n,). Got {is_pos.shape} instead: name a column."
+            )
+        is_pos = is_pos.reshape(-1)
         self.classes = [np.flatnonzero(is_pos), np.flatnonzero(~is_pos)]
         self.batch_size = whole_number("BalancedSampler", "batch_size", batch_size, 2)
         positives = self.batch_size // 2 if positives is None else positives
@@ -117,9 +123,13 @@ class BalancedSampler(Sampler[list[int]]):
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from where another sampler was: of the same rows, batch size and ranks."""
-        batch = whole_number("BalancedSampler.load_state_dict", "batch", state["batch"], 0, len(self))
-        self.seed, self.epoch = state["seed"], state["epoch"]
-        self._done = self._start = batch
+        owner, names = "BalancedSampler.load_state_dict", ("seed", "epoch", "batch")
+        if not set(names) <= set(state):
+            raise ValueError(f"{owner} expects what state_dict() gave, with {names}. Got {sorted(state)} instead.")
+        most = (None, None, len(self))
+        found = [whole_number(owner, name, state[name], 0, high) for name, high in zip(names, most, strict=True)]
+        self.seed, self.epoch, self._done = found
+        self._start = self._done
 
 
 def _world(given: int | None, question: str, alone: int) -> int:

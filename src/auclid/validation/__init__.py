@@ -6,12 +6,10 @@ from auclid.validation.dataset import (
     encoded_batch,
     encoded_labelled_rows,
     encoded_rows,
-    is_partitioned,
     labelled_dataset,
     labelled_parts,
     mapped_source,
     prepared_dataset,
-    unlabelled_parts,
 )
 from auclid.validation.groups import checked_groups
 from auclid.validation.parameters import at_least, checked, checked_with_parts, implements, real, unchanged
@@ -32,6 +30,7 @@ from auclid.validation.rows import (
     RowAccess,
     check_rows,
     check_rows_and_labels,
+    in_parts,
     labels_to_score,
     names_known,
     own_columns,
@@ -39,7 +38,9 @@ from auclid.validation.rows import (
     own_outcome,
     own_weight,
     remember_columns,
+    require_every_label,
     require_labels,
+    unlabelled_parts,
 )
 from auclid.validation.tables import checked_table, floating, is_numeric, numeric_array, take_rows
 from auclid.validation.vectors import (

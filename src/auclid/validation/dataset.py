@@ -4,7 +4,7 @@ This module is where the difference between arrays, frames, rows of files and Da
 gives labelled rows, `encoded_rows` and `encoded_labelled_rows` rows in which texts, categories and dates are numbers.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y
 
-from auclid.data import Table, sizes
-from auclid.data.dask import DaskDataset, is_dask
+from auclid import _sizes
+from auclid.data import Table
+from auclid.data.dask import DaskDataset
 from auclid.data.dataset import Dataset, MemoryDataset
 from auclid.data.encoding import column_names, is_frame
-from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.labels import LabelCount, label_count
 from auclid.data.mapped import is_label, mapped
@@ -28,19 +28,16 @@ from auclid.validation.rows import (
     allows_missing,
     check_row_access,
     check_rows_and_labels,
-    file_weight,
-    missing_label_error,
+    in_parts,
     remember_columns,
+    require_every_label,
     require_labels,
     require_target,
+    require_weight_support,
+    unlabelled_error,
+    unlabelled_parts,
 )
 from auclid.validation.tables import EncodedTable, RawTable, checked_table, encode_table, take_rows
-
-MAX_COMPARED_LEVELS = 8
-"""Labels up to which comparing all rows with each is faster than counting codes."""
-
-MIN_BLOCK_ROWS = 20_000
-"""Rows of a block in memory, at the least."""
 
 
 def labelled_dataset(
@@ -59,25 +56,17 @@ def labelled_dataset(
     """
     if isinstance(X, LabelledDataset):
         return prepared_dataset(estimator, X)
-    if is_partitioned(estimator, X):
-        return _partitioned(estimator, X, y, sample_weight, multiclass)
+    if in_parts(X):
+        rows = _partitioned(estimator, X, y, sample_weight, multiclass)
+        return rows if estimator._row_access is RowAccess.PARTS else rows.as_one_part()
     if raw:
-        require_labels(estimator, y)
+        require_every_label(estimator, y)
         table: Table = RawTable(checked_table(estimator, X, reset=True))
         labels = vectors.labels(_check_y(y, estimator=estimator))
         check_consistent_length(table, labels)
         return _in_memory(estimator, table, labels, sample_weight, multiclass)
-    if isinstance(X, Rows) and sample_weight is None:
-        sample_weight = file_weight(estimator, X)
     table, labels = check_rows_and_labels(estimator, X, y, reset=True)
-    if isinstance(X, Rows) and y is None and not multiclass:
-        two_classes(estimator, block_counts(X), _where(X))  # names the block where there is a third class
     return _in_memory(estimator, table, labels, sample_weight, multiclass)
-
-
-def is_partitioned(estimator: Any, X: Any) -> bool:
-    """Whether `fit` reads X in parts: a Dask collection, or rows of files where the estimator sums over parts."""
-    return is_dask(X) or (isinstance(X, Rows) and estimator._row_access is RowAccess.PARTS)
 
 
 def prepared_dataset(estimator: Any, rows: LabelledDataset) -> LabelledDataset:
@@ -108,12 +97,12 @@ def _partitioned(estimator: Any, X: Any, y: Any, sample_weight: Any, multiclass:
     found = sorted({label for part in counts for label in part if label is not None})
     if not multiclass or len(found) <= 2 or any(None in part for part in counts):
         classes = two_classes(estimator, counts, _where(X))
-        codes = parts.transformed(partial(coded, classes))
+        codes = parts.relabelled(partial(coded, classes))
         rows = count_labels(codes, classes, [[label] for label in classes.tolist()], counts)
         vectors.weighed_classes(estimator, *rows.counts.sum(axis=0))
     else:
         classes = np.array(found)
-        codes = parts.transformed(partial(numbered, classes))
+        codes = parts.relabelled(partial(numbered, classes))
         rows = count_labels(codes, classes, [[label] for label in found], counts)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
@@ -125,6 +114,7 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
     if isinstance(X, Rows):
         _refuse_extra_column(estimator, y=y, sample_weight=sample_weight)
         require_target(estimator, X)
+        require_weight_support(estimator, X)
         return unlabelled_parts(estimator, X), block_counts(X)
     check_row_access(estimator, X)
     require_labels(estimator, y)
@@ -132,14 +122,6 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
         type(estimator).__name__, X, y, sample_weight, allows_missing(estimator), allows_categorical(estimator)
     )
     return parts, parts.label_counts()
-
-
-def unlabelled_parts(estimator: Any, X: Any, sample_weight: Any = None) -> Dataset:
-    """Rows of files or of a Dask collection in parts."""
-    missing, categorical = allows_missing(estimator), allows_categorical(estimator)
-    if isinstance(X, Rows):
-        return FileDataset(X, allow_missing=missing, allow_categorical=categorical)
-    return DaskDataset(type(estimator).__name__, X, None, sample_weight, missing, categorical)
 
 
 def _refuse_extra_column(estimator: Any, **given: Any) -> None:
@@ -159,16 +141,7 @@ def _refuse_extra_column(estimator: Any, **given: Any) -> None:
 
 def count_labels(parts: Dataset, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledDataset:
     """Rows in parts, with what the counts of labels tell of sets of labels."""
-    of_sets = [[_count_set(part, labels) for labels in sets] for part in counts]
-    every, weighed = (np.array([[each[k] for each in part] for part in of_sets], dtype=np.int64) for k in (0, 1))
-    by_set = list(zip(*of_sets, strict=True))
-    largest = np.array([max(count.largest for count in counts) for counts in by_set])
-    first, first_weighed, first_idle = (
-        [_first((number, getattr(count, field)) for number, count in enumerate(each)) for each in by_set]
-        for field in ("first", "first_weighed", "first_idle")
-    )
-    idle = _first(each for each in first_idle if each is not None)
-    return LabelledDataset(parts, classes, weighed, every, largest, first, [*first_weighed, idle])
+    return LabelledDataset.of_counts(parts, classes, [[_count_set(part, labels) for labels in sets] for part in counts])
 
 
 def _count_set(part: dict, labels: list) -> LabelCount:
@@ -180,10 +153,6 @@ def _count_set(part: dict, labels: list) -> LabelCount:
         firsts.append(min((place for place in places if place is not None), default=None))
     rows, weighed = sum(count.rows for count in counts), sum(count.weighed for count in counts)
     return LabelCount(rows, weighed, max((count.largest for count in counts), default=0.0), *firsts)
-
-
-def _first(places: Iterable[Any]) -> tuple[int, int] | None:
-    return min((place for place in places if place[1] is not None), default=None)
 
 
 def block_counts(rows: Rows) -> list[dict]:
@@ -199,7 +168,7 @@ def block_counts(rows: Rows) -> list[dict]:
 
 def _count_codes(codes: np.ndarray, levels: list, weight: np.ndarray | None) -> dict:
     """{label: LabelCount} of a block of codes."""
-    present = range(len(levels)) if len(levels) <= MAX_COMPARED_LEVELS else np.flatnonzero(np.bincount(codes))
+    present = range(len(levels)) if len(levels) <= _sizes.MAX_COMPARED_LEVELS else np.flatnonzero(np.bincount(codes))
     members = {levels[k]: codes == k for k in present}
     return {level: label_count(here, weight) for level, here in members.items() if here.any()}
 
@@ -212,7 +181,7 @@ def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> n
             first.setdefault(label, number)
     kind, what = where
     if None in first:
-        raise missing_label_error(what, kind, first[None])
+        raise unlabelled_error(estimator, f"a missing one in {kind} {first[None]} of {what}")
     try:
         return vectors.two_classes(estimator, list(first))
     except ValueError as error:
@@ -236,7 +205,7 @@ def encoded_rows(estimator: Any, X: Any, sample_weight: Any, categories: Callabl
     ``categories`` tells, by the names of the columns, the numbers of those that are categories by request. Sets what
     scikit-learn wants to know of the columns.
     """
-    if isinstance(X, Rows) or is_dask(X):
+    if in_parts(X):
         if isinstance(X, Rows):
             _refuse_extra_column(estimator, sample_weight=sample_weight)
         rows = unlabelled_parts(estimator, X, sample_weight)
@@ -271,7 +240,7 @@ def _memory_dataset(
 
 def block_rows(X: Any) -> int:
     """How many rows of a table make a block that may be copied."""
-    return max(MIN_BLOCK_ROWS, sizes.LARGE_BYTES // (8 * max(1, X.shape[1])))
+    return max(_sizes.MIN_BLOCK_ROWS, _sizes.LARGE_BYTES // (8 * max(1, X.shape[1])))
 
 
 def encoded_labelled_rows(

@@ -13,6 +13,9 @@ EVENT_NAMES = ("event", "status", "cens", "observed", "death", "dead")
 """Names of a column of events, where no column of a frame of times is boolean."""
 
 
+CENSORED = "Censored times are ranked by SurvivalRanker."
+
+
 class Survival(NamedTuple):
     """Times, and whether the event was seen at them; else the time is censored."""
 
@@ -34,6 +37,8 @@ def ordered_values(owner: str, name: str, values: Any) -> np.ndarray:
             raise invalid_value(owner, name, "hold a level in each row", None, "Leave out rows without one.")
         return levels.astype(np.float64)
     array = column(owner, name, values)
+    if array.dtype.names:
+        raise invalid_value(owner, name, "hold numbers or levels", list(array.dtype.names), CENSORED)
     if array.dtype.kind not in "biuf" and not _all_numbers(array):
         raise invalid_value(
             owner,
@@ -62,14 +67,15 @@ def _all_numbers(array: np.ndarray) -> bool:
 def event_column(owner: str, values: Any) -> np.ndarray:
     """Whether each event was seen: booleans, or zeros and ones."""
     array = column(owner, "event", in_memory(values))
+    expected = "be True, or 1, where the event was seen, and False, or 0, where the time is censored"
+    texts = [each for each in array.tolist() if isinstance(each, str)] if array.dtype.kind in "OU" else []
+    if texts:
+        raise invalid_value(owner, "event", expected, texts[0])
     if array.dtype.kind != "b":
         numbers = finite_column(owner, "event", array)
         wrong = (numbers != 0.0) & (numbers != 1.0)
         if wrong.any():
-            raise invalid_value(
-                owner, "event", "be True, or 1, where the event was seen, and False, or 0, where the time is censored",
-                float(numbers[wrong][0]),
-            )  # fmt: skip
+            raise invalid_value(owner, "event", expected, float(numbers[wrong][0]))
         array = numbers == 1.0
     return array
 

@@ -14,22 +14,16 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 
 from auclid._sparse import FORMATS, fault
 from auclid.data import Table, as_table
-from auclid.data.dask import is_dask
+from auclid.data.dask import DaskDataset, is_dask
+from auclid.data.dataset import Dataset
 from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
-from auclid.data.file_dataset import FileTable
+from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError
+from auclid.errors import DataError, InvalidValueError, missing_label
 from auclid.validation.parameters import owner_name
 from auclid.validation.vectors import labels
 
 DTYPES = [np.float64, np.float32]
-
-DASK = (
-    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, MinimaxAUC, ConstrainedAUC, RankSVM, SAMULT, PNUAUC, "
-    "OrderedRanker, SurvivalRanker, Scorecard, AUCClassifier, and Kernelized or Calibrated with one of them"
-)
-"""What learns from a dask collection."""
-
 
 class RowAccess(Enum):
     """How `fit` reads rows, which decides where they may be. Estimators declare it as ``_row_access``."""
@@ -37,38 +31,29 @@ class RowAccess(Enum):
     PARTS = "sums over parts"
     """In memory, in files or in a Dask collection."""
     SEQUENTIAL = "one row after the other"
-    """In memory or in files."""
+    """The same. Rows that memory holds are brought there, others are read in the order of their parts."""
     MEMORY = "all rows at once"
     """In memory only. The estimator names another one for more rows, ``_out_of_core_alternative``."""
 
 
+def in_parts(X: Any) -> bool:
+    """Whether rows are in files or in a Dask collection."""
+    return isinstance(X, Rows) or is_dask(X)
+
+
 def check_row_access(estimator: Any, X: Any) -> None:
     """Raise where `fit` cannot read rows from where they are."""
-    owner, access = owner_name(estimator), estimator._row_access
-    if isinstance(X, Rows) and access is RowAccess.MEMORY:
-        raise TypeError(
-            f"{owner} must have all rows in memory and cannot take rows of files. "
-            f"Use {estimator._out_of_core_alternative}, or rows.sample(n)."
-        )
-    if is_dask(X) and access is not RowAccess.PARTS:
-        raise TypeError(
-            f"{owner} needs its rows in one place and cannot be fitted on a dask collection; "
-            f"{DASK} can. Rows of files, auclid.scan(...), are fine for every method that learns a row at a time."
-        )
+    if estimator._row_access is RowAccess.MEMORY:
+        require_memory(estimator, X, f"Use {estimator._out_of_core_alternative}, or a part of the rows")
 
 
-def require_memory(estimator: Any, X: Any) -> None:
+def require_memory(estimator: Any, X: Any, advice: str = "Pass a part of the rows") -> None:
     """Raise where rows that a method needs in memory are in files or in a Dask collection."""
-    owner = owner_name(estimator)
-    if isinstance(X, Rows):
+    if in_parts(X):
+        files = isinstance(X, Rows)
+        where, part = ("rows of files", "rows.sample(n)") if files else ("a dask collection", "X[:n].compute()")
         raise TypeError(
-            f"{owner} must have its rows in memory; got rows of files. "
-            "Pass a part of them, such as rows.sample(100_000)."
-        )
-    if is_dask(X):
-        raise TypeError(
-            f"{owner} must have its rows in memory; got a dask collection. "
-            f"Compute a part of it, such as X[:100_000].compute(); {DASK} learn from all of it."
+            f"{owner_name(estimator)} must have all rows in memory and cannot take {where}. {advice}, such as {part}."
         )
 
 
@@ -77,28 +62,28 @@ def require_memory(estimator: Any, X: Any) -> None:
 
 def check_rows(estimator: Any, X: Any, reset: bool = False) -> Table:
     """The table of X, float rows with the features the estimator knows."""
-    if isinstance(X, Rows):
-        return _file_table(estimator, X, reset)
+    if in_parts(X):
+        parts = unlabelled_parts(estimator, X)
+        return _known_table(estimator, parts.row_table(parts.part_sizes()), reset)
     if isinstance(X, Table):
         return _known_table(estimator, X, reset)
-    if is_dask(X):
-        check_row_access(estimator, X)
     check_sparse_indices(estimator, X)
     return as_table(check_sparse_indices(estimator, _validated(estimator, X, reset=reset), made_of=X))
 
 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Table, np.ndarray]:
     """The table of X, and y as one label a row; rows of files have their own where y is None."""
-    if isinstance(X, Rows):
-        y = file_labels(estimator, X) if y is None else y
-        check_consistent_length(X, y)
-        return _file_table(estimator, X, reset), labels(y)
-    require_labels(estimator, y)
+    if isinstance(X, Rows) and y is None:
+        y = file_labels(estimator, X)
+    if not in_parts(X):
+        require_every_label(estimator, y)
+    else:
+        require_labels(estimator, y)
+        X, y = check_rows(estimator, X, reset), y.compute() if is_dask(y) else y
+        reset = False
     if isinstance(X, Table):
         check_consistent_length(X, y)
         return _known_table(estimator, X, reset), labels(validate_data(estimator, y=y))
-    if is_dask(X):
-        check_row_access(estimator, X)
     check_sparse_indices(estimator, X)
     table, y = _validated(estimator, X, y, reset=reset)
     return as_table(check_sparse_indices(estimator, table, made_of=X)), labels(y)
@@ -173,21 +158,20 @@ def check_sparse_indices(estimator: Any, X: Any, made_of: Any = None) -> Any:
 
 
 def _known_table(estimator: Any, X: Table, reset: bool) -> Table:
-    """A table made by another estimator: its columns have a number and no names."""
+    """A table that was checked before; its columns may have names."""
     if reset:
-        remember_columns(estimator, None, X.shape[1])
-    check_width(estimator, X.shape[1])
+        remember_columns(estimator, X.columns, X.shape[1])
+    check_columns(estimator, X.columns, X.shape[1])
     return X
 
 
-def _file_table(estimator: Any, X: Rows, reset: bool) -> Table:
-    """The table of rows of files, whose columns may have names."""
+def unlabelled_parts(estimator: Any, X: Any, sample_weight: Any = None) -> Dataset:
+    """Rows of files or of a Dask collection in parts."""
     check_row_access(estimator, X)
-    table = FileTable(X)
-    if reset:
-        remember_columns(estimator, table.columns, table.shape[1])
-    check_columns(estimator, table.columns, table.shape[1])
-    return table
+    missing, categorical = allows_missing(estimator), allows_categorical(estimator)
+    if isinstance(X, Rows):
+        return FileDataset(X, allow_missing=missing, allow_categorical=categorical)
+    return DaskDataset(type(estimator).__name__, X, None, sample_weight, missing, categorical)
 
 
 def allows_missing(estimator: Any) -> bool:
@@ -260,12 +244,24 @@ def require_target(estimator: Any, X: Rows) -> None:
         raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
 
 
-def missing_label_error(what: str, kind: str, number: int) -> ValueError:
-    """The error for a block or a partition in which a row has no label."""
-    return ValueError(
-        f"The target of {what} must have a label in each row; {kind} {number} has rows without one. "
-        "Leave them out, or learn from them with SAMULT or PNUAUC."
-    )
+LEARN_WITHOUT_LABELS = "Leave such rows out, or learn from them with SAMULT or PNUAUC."
+
+
+def unlabelled_error(estimator: Any, got: str) -> DataError:
+    """The error for rows to learn from of which some have no label; ``got`` says how many, or where."""
+    return missing_label(got, owner=owner_name(estimator), hint=LEARN_WITHOUT_LABELS)
+
+
+def require_every_label(estimator: Any, y: Any) -> None:
+    """Raise where there are no labels, or some are missing."""
+    require_labels(estimator, y)
+    values = np.asarray(y)
+    if values.dtype.kind == "f":
+        count = int(np.isnan(values).sum())
+    else:
+        count = sum(map(is_missing, values.ravel().tolist())) if values.dtype == object else 0
+    if count:
+        raise unlabelled_error(estimator, f"a missing one in {count:,} of {values.size:,} rows")
 
 
 def file_labels(estimator: Any, X: Rows, allow_missing: bool = False) -> Any:
@@ -273,16 +269,14 @@ def file_labels(estimator: Any, X: Rows, allow_missing: bool = False) -> Any:
     require_target(estimator, X)
     missing = X.labels().missing()
     if missing is not None and not allow_missing:
-        raise missing_label_error(X.where, "block", missing[0])
+        raise unlabelled_error(estimator, f"a missing one in block {missing[0]} of {X.where}")
     return X.target()
 
 
-def file_weight(estimator: Any, X: Rows) -> np.ndarray | None:
-    """The weights of rows of files; refused where the method takes none."""
-    weight = X.sample_weight()
-    if weight is not None and "sample_weight" not in signature(estimator.fit).parameters:
+def require_weight_support(estimator: Any, X: Rows) -> None:
+    """Raise where rows of files have weights and the method takes none."""
+    if X.has_weight and "sample_weight" not in signature(estimator.fit).parameters:
         raise ValueError(f"{owner_name(estimator)} takes no weights; scan the rows without sample_weight=.")
-    return weight
 
 
 def labels_to_score(

@@ -19,7 +19,7 @@ from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError, quoted_value
+from auclid.errors import InvalidValueError, missing_label, quoted_value
 from auclid.stats.weights import rescale_weights
 from auclid.validation.parameters import owner_name
 
@@ -39,7 +39,15 @@ MAX_MEAN_WEIGHT = 100.0
 
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
-    """One-dimensional array of `values`; a single column of shape (n, 1) is flattened. `Rows` give their labels."""
+    """One-dimensional array of `values`, of shape (n,) or (n, 1). As y, `Rows` give their labels."""
+    if isinstance(values, Rows) and name not in ("y", "y_true"):
+        raise InvalidValueError(
+            owner=owner,
+            parameter=name,
+            expected="be an array of shape (n,)",
+            got="rows of files, which give only labels and weights",
+            hint="Read the column from the file, or compute scores with decision_function(rows).",
+        )
     if np.ma.isMaskedArray(values):
         raise InvalidValueError(
             owner=owner,
@@ -166,7 +174,7 @@ def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
-    """Finite, non-negative float64 weights, not far from 1: only their check_relative_weights count."""
+    """Finite, non-negative float64 weights, not far from 1: only their ratios count."""
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
@@ -175,6 +183,17 @@ def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
             f"Got {weight[bad][0]} instead."
         )
     return rescale_weights(weight)
+
+
+def row_weights(owner: str, y: ArrayLike | Rows, sample_weight: ArrayLike | None) -> np.ndarray | None:
+    """Valid weights of the rows of `y`: those given, or else those of its files; None where neither is."""
+    if sample_weight is None and isinstance(y, Rows):
+        sample_weight = y.sample_weight()
+    if sample_weight is None:
+        return None
+    weight = weight_column(owner, sample_weight)
+    same_length(owner, y_true=column(owner, "y_true", y), sample_weight=weight)
+    return weight
 
 
 def codes(owner: str, name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -275,31 +294,25 @@ def label_set(owner: str, y: np.ndarray, name: str = "y_true") -> np.ndarray:
     except TypeError:
         missing = True
     if missing:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold labels of one kind, none missing. "
-            f"Got {_missing_or_mixed(y)} instead."
-        )
+        _refuse_missing(owner, y, name)
+        kinds = " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
+        raise ValueError(f"The '{name}' parameter of {owner} must hold labels of one kind. Got {kinds} instead.")
     return labels
 
 
-def _missing_or_mixed(y: np.ndarray) -> str:
-    """The missing values of a column and their number; of a column without any, the types of its values."""
-    missing = [value for value in y.tolist() if is_missing(value)]
-    if missing:
-        first = "NaN" if isinstance(missing[0], float) else str(missing[0])
-        return f"{first} in {len(missing)} of {len(y)} rows"
-    return " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
+def _refuse_missing(owner: str, y: np.ndarray, name: str) -> None:
+    count = sum(map(is_missing, y.tolist()))
+    if count:
+        raise missing_label(f"a missing one in {count:,} of {len(y):,} rows", owner=owner, parameter=name)
 
 
 def _at_most_two(owner: str, y: np.ndarray, labels: Any, name: str) -> None:
     if any(label != label for label in labels):
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold two labels, none missing. Got {_missing_or_mixed(y)} instead."
-        )
+        _refuse_missing(owner, y, name)
     if len(labels) > 2:
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(
-            f"The '{name}' parameter of {owner} must hold two labels, none missing. "
+            f"The '{name}' parameter of {owner} must hold two labels. "
             f"Got {len(labels)} instead: {said}. Compare one label with the rest: {name} == label."
         )
 

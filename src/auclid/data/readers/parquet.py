@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data.readers.arrow import FileReader, arrow_errors, import_pyarrow
 from auclid.data.readers.reader import Block, ColumnSelection, Run, block_rows, prefetch
 from auclid.data.table import slices
@@ -17,14 +18,8 @@ BUFFER_BYTES = 1 << 16
 SINGLE_THREAD_CORES = 2
 """Processors up to which one thread decodes a file: the consumer of the blocks keeps the other one busy."""
 
-MIN_RUN_BLOCKS = 8
-"""Blocks of a run of row groups, at the least: its last block may be a short one."""
-
 MAX_RUN_BLOCKS = 16
 """Blocks of a run, at the most, that is decoded whole, so that runs can be read in parallel."""
-
-MAX_RUN_COLUMNS = 200
-"""Columns up to which runs are read in parallel: a sum over a run may be as large as the square of its columns."""
 
 
 class Parquet(FileReader):
@@ -69,7 +64,7 @@ class Parquet(FileReader):
                 runs.append(Run(begin, size, partial(self._read_run, path, metadata, groups, slices(size, rows))))
                 begin += size
         longest = max(run.rows for run in runs)
-        return runs if len(self.columns) <= MAX_RUN_COLUMNS and longest <= MAX_RUN_BLOCKS * rows else []
+        return runs if len(self.columns) <= _sizes.MAX_RUN_COLUMNS and longest <= MAX_RUN_BLOCKS * rows else []
 
     def _read_run(self, path: Path, metadata: Any, groups: list[int], parts: list[slice]) -> Iterator[Block]:
         """The blocks of a run, decoded a column at a time, which takes the least memory and time of one thread."""
@@ -120,7 +115,7 @@ def group_sizes(metadata: Any) -> list[int]:
 
 
 def group_runs(sizes: Sequence[int], rows: int) -> list[list[int]]:
-    """The numbers of row groups of these sizes, in runs of MIN_RUN_BLOCKS blocks of so many rows, or more.
+    """The numbers of row groups of these sizes, in runs of `_sizes.MIN_RUN_BLOCKS` blocks of so many rows, or more.
 
     Examples
     --------
@@ -131,7 +126,7 @@ def group_runs(sizes: Sequence[int], rows: int) -> list[list[int]]:
     runs: list[list[int]] = [[]]
     filled = 0
     for k, size in enumerate(sizes):
-        if filled >= MIN_RUN_BLOCKS * rows:
+        if filled >= _sizes.MIN_RUN_BLOCKS * rows:
             runs.append([])
             filled = 0
         runs[-1].append(k)

@@ -1,0 +1,216 @@
+"""Numba at work: compiled kernels, what Numba is told of generic functions, and the on-disk cache of compiled code.
+
+Importing this module imports Numba and LLVM, so `auclid._generic` imports it when the first kernel is called. Only this
+module uses Numba's extension API and Numba's cache.
+"""
+
+import hashlib
+import os
+import uuid
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.extending import intrinsic, overload, register_jitable
+from numba.misc.appdirs import AppDirs
+
+PACKAGE = Path(__file__).resolve().parent
+
+INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Numba options of code that only compiled code calls: the wrapper for calls from Python takes a third of the compile
+time."""
+
+
+def compile_kernel(function: Callable[..., Any], fastmath: bool | set[str], allocates: bool) -> Any:
+    """The compiled function; what it compiles is kept on disk if the function belongs to this package."""
+    compiled: Any = numba.njit(**_options(fastmath, allocates))(function)
+    jit_enabled = not getattr(numba.config, "DISABLE_JIT", False)
+    if jit_enabled and _is_own_module(function.__module__) and cache_folder() is not None:
+        compiled._cache = _Cache(function)
+    return compiled
+
+
+def register_inner_kernel(function: Callable[..., Any], fastmath: bool | set[str], allocates: bool) -> None:
+    """Let kernels call a function; Python goes on calling it as it is."""
+    register_jitable(**_options(fastmath, allocates), no_cpython_wrapper=True)(function)
+
+
+def _options(fastmath: bool | set[str], allocates: bool) -> dict[str, Any]:
+    return {"nogil": True, "fastmath": fastmath, "_nrt": allocates, "no_cfunc_wrapper": True}
+
+
+def register_implementation(
+    dispatcher: Any, struct_class: type, body: Callable[..., Any], jit_options: dict[str, Any]
+) -> None:
+    """Let kernels call a generic function with a struct of this class."""
+
+    options: Any = {**INTERNAL_OPTIONS, **jit_options}
+
+    @overload(dispatcher, strict=False, jit_options=options)
+    def select(struct: Any, *args: Any) -> Callable[..., Any] | None:
+        return body if getattr(struct, "instance_class", None) is struct_class else None
+
+
+def register_prefetch(prefetch: Callable[[np.ndarray, int, int], None]) -> None:
+    """Let `prefetch` hint to the processor where a kernel calls it."""
+    overload(prefetch, jit_options=INTERNAL_OPTIONS)(_prefetch)
+
+
+def _prefetch(array: Any, start: Any, count: Any) -> Callable[..., None]:
+    line = 512 // array.dtype.bitwidth
+
+    def body(array: Any, start: Any, count: Any) -> None:  # Numba requires the annotations of the outer function
+        for k in range(start, start + min(count, 8 * line), line):
+            _prefetch_line(array, k)  # type: ignore[call-arg]
+
+    return body
+
+
+@intrinsic
+def _prefetch_line(context: Any, array: Any, k: Any) -> Any:
+    """Prefetch one cache line: llvm.prefetch for reading, with the highest temporal locality."""
+
+    def generate(target: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = target.make_array(signature.args[0])(target, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        int32 = ir.IntType(32)
+        function_type = ir.FunctionType(ir.VoidType(), [address.type, int32, int32, int32])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [address.type], function_type)
+        builder.call(instruction, [address, int32(0), int32(3), int32(1)])
+        return target.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+def source_files() -> list[Path]:
+    """Every file of the package that defines kernels or structs."""
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if _defines_compiled_code(path.read_bytes())]
+
+
+def _defines_compiled_code(source: bytes) -> bool:
+    return b"_generic import" in source or b".implement(" in source
+
+
+def source_hash() -> str:
+    """A hash of all code that a kernel can contain, and of Numba's version."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in source_files():
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_cache_folder: list[Path | None] = []
+
+
+def cache_folder() -> Path | None:
+    """The folder of compiled code, or None (after one warning) if no folder is writable."""
+    if not _cache_folder:
+        base = os.environ.get("NUMBA_CACHE_DIR") or AppDirs(appname="auclid", appauthor=False).user_cache_dir
+        path = Path(base) / f"auclid-{source_hash()}"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / f".probe-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+            _cache_folder.append(path)
+        except OSError as error:
+            _warn_no_cache(error)
+            _cache_folder.append(None)
+    return _cache_folder[0]
+
+
+def _warn_no_cache(error: OSError) -> None:
+    warnings.warn(
+        f"auclid cannot keep its compiled code on disk ({error}), so every process compiles again. "
+        "Set NUMBA_CACHE_DIR to a folder that can be written.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class _Locator(_CacheLocator):
+    """Puts all kernels into one folder, whose name identifies the sources."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._module, self._py_file = py_func.__module__, py_file
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_Locator":
+        return cls(py_func, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return "named by the folder"
+
+    def get_disambiguator(self) -> str:
+        return self._module
+
+
+class _CacheImpl(CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class _CacheFiles(IndexDataCacheFile):
+    """Numba's cache files of one kernel, made safe against concurrent writers and damaged files.
+
+    Numba numbers data files by the contents of the index, so two processes that save at once could write different code
+    under one name and load each other's. Here a data file has a random name, and an unreadable file counts as absent.
+    """
+
+    def _data_name(self, number: int) -> str:
+        return super()._data_name(uuid.uuid4().int)
+
+    def _load_index(self) -> dict:
+        try:
+            return super()._load_index()
+        except Exception:
+            return {}
+
+    def load(self, key: Any) -> Any:
+        try:
+            return super().load(key)
+        except Exception:
+            return None
+
+
+class _Cache(FunctionCache):
+    """Numba's cache without signatures of users' structs, since nothing reveals a change of their source."""
+
+    _impl_class = _CacheImpl
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        locator = self._impl.locator
+        self._cache_file = _CacheFiles(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return super().load_overload(sig, target_context) if _only_own_structs(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if cache_folder() is None or not _only_own_structs(sig):
+            return
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _cache_folder[:] = [None]
+            _warn_no_cache(error)
+
+
+def _only_own_structs(sig: Any) -> bool:
+    """Whether every struct among these types, at any depth, is defined in this package."""
+    tuples: list[Any] = [t for t in sig if isinstance(t, types.BaseTuple)]
+    structs: list[Any] = [t for t in tuples if isinstance(t, types.BaseNamedTuple)]
+    own = all(_is_own_module(t.instance_class.__module__) for t in structs)
+    return own and all(_only_own_structs(t.types) for t in tuples)
+
+
+def _is_own_module(module: str) -> bool:
+    return module.startswith("auclid.")
