@@ -1,8 +1,8 @@
 """What it costs to begin: the import, the first fit of a process, and the very first one, which has to compile.
 
 `python benchmarks/bench_start.py [NAME ...]`: the first fits of these methods, or of all, which takes minutes. Seconds
-of the processor, on one thread. What Numba's compiler takes of a first fit is printed beside it: its own work in
-Python, and LLVM's.
+of the processor, on one thread, Numba imported before. What Numba's compiler takes of a first fit is printed beside it:
+its own work in Python, and LLVM's.
 """
 
 import os

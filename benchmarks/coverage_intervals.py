@@ -6,7 +6,7 @@ of .55, .65, .7 and .9, 1 and 5 negatives for each positive.
 Scores are normal with equal variances. A second score of the same AUC, correlated with the first by one half, gives the
 share of true null hypotheses that `compare_auc` rejects at p < 0.05.
 
-Run: python benchmarks/coverage.py [samples of scores] [samples of cross-validation]
+Run: python benchmarks/coverage_intervals.py [samples of scores] [samples of cross-validation]
 """
 
 import sys
@@ -175,8 +175,8 @@ def page(found: dict[Setting, Shares], runs: int, runs_of_folds: int) -> str:
 
 INTRODUCTION = """# Coverage of intervals, and level of tests
 
-Made by `python benchmarks/coverage.py`. *Covered* is the percentage of samples whose 95 % interval holds the true AUC:
-`auc_interval` and `cross_val_auc` with their defaults. *Rejected* is the percentage of true null hypotheses that
+Made by `python benchmarks/coverage_intervals.py`. *Covered* is the percentage of samples whose 95 % interval holds the true
+AUC: `auc_interval` and `cross_val_auc` with their defaults. *Rejected* is the percentage of true null hypotheses that
 `compare_auc` and `compare_cross_val_auc` reject at p < 0.05. The columns differ in the negatives for each positive.
 
 The bars are {0:g} to {1:g} % and {2:g} to {3:g} % from {4} positives and {4} clusters on. Figures that miss one are
