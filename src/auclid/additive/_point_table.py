@@ -395,7 +395,7 @@ def _is_count(value: Any, least: int) -> bool:
     """Whether a value is "auto", or a whole number of at least ``least``."""
     if isinstance(value, str):
         return value == "auto"
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= least
 
 
 def _invalid(name: str, expected: str, got: Any) -> InvalidValueError:
