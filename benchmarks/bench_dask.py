@@ -1,7 +1,8 @@
 """Dask on this machine: the weights and bits of one process, time, the driver's memory, a killed worker, exact areas.
 
 ``python benchmarks/bench_dask.py`` prints a line a bar; ``--model`` what a core carries, and the estimate of the guide;
-``--rows N`` makes the synthetic rows fewer than 10⁸; ``fits``, ``areas``, ``bits`` or ``peer`` runs that part alone.
+``--rows N`` makes the synthetic rows fewer than 10⁸; ``fits``, ``areas``, ``bits``, ``peer`` or ``texts`` runs that
+part alone: the last fits frames with texts in partitions of 300,000 rows on workers of 800 MB.
 covtype comes from AUCLID_DATA; without it, rows of its shape.
 """
 
@@ -22,10 +23,11 @@ from bench_scan import line
 from distributed import Client, LocalCluster
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
 from tables import folder, positive, raw
 from threadpoolctl import threadpool_limits
 
-from auclid import LeastSquaresAUC, RankSVM
+from auclid import Columns, LeastSquaresAUC, RankSVM, Scorecard
 from auclid.metrics import roc_auc
 from auclid.stats.moments import grouped_moments
 
@@ -204,6 +206,47 @@ def peer(rows, labels):
     return seconds
 
 
+def write_texts(folder, parts, size):
+    """Files of numbers, three columns of text and a label, one a partition."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    levels = pa.array([f"level number {j}" for j in range(40)])
+    for k in range(parts):
+        rng = np.random.default_rng(k)
+        X, codes = rng.standard_normal((size, 8)), rng.integers(0, 40, (3, size))
+        y = X[:, 0] + (codes[0] == 0) + rng.standard_normal(size) > 2.0
+        columns = {f"x{j}": x for j, x in enumerate(X.T)} | {f"t{j}": levels.take(code) for j, code in enumerate(codes)}
+        parquet.write_table(pa.table({**columns, "y": y}), f"{folder}/part-{k}.parquet")
+
+
+def texts(size=300_000, parts=4, memory="800MB"):
+    """Fits of frames with texts on workers of little memory: which end, and the most that a worker held."""
+    import dask.dataframe as dd
+
+    dask.config.set({"distributed.scheduler.allowed-failures": 1})
+    models = {
+        "Columns + LeastSquaresAUC": make_pipeline(Columns(), LeastSquaresAUC()),
+        "Columns + RankSVM": make_pipeline(Columns(), RankSVM()),
+        "Scorecard": Scorecard(interactions=0),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        write_texts(folder, parts, size)
+        for name, estimator in models.items():
+            with cluster(2, memory) as local, Client(local) as client:
+                frame = dd.read_parquet(folder)
+                workers = set(client.run(os.getpid).values())
+                try:
+                    seconds, _ = timed(lambda: estimator.fit(frame.drop(columns="y"), frame["y"]))
+                except Exception as error:
+                    print(f"{name}, {parts} x {size:,} rows: MISSED, {type(error).__name__}: {error}"[:300], flush=True)
+                    continue
+                killed = len(workers - set(client.run(os.getpid).values()))
+                print(f"{name}, {parts} x {size:,} rows with 3 columns of text: {seconds:.1f} s", flush=True)
+                line(f"{name}, workers of {memory} that were killed", killed, 0)
+                line(f"{name}, most memory of a worker now there", max(client.run(peak).values()), 800, "MB")
+
+
 def model():
     """What a core and a link carry here, and the estimate for ten billion rows of a hundred columns."""
     rng, d, n = np.random.default_rng(0), 100, 100_000
@@ -228,7 +271,7 @@ def main():
         return
     rows = int(float(sys.argv[sys.argv.index("--rows") + 1])) if "--rows" in sys.argv else 100_000_000
     parts = {"fits": lambda: driver_memory(rows), "areas": lambda: areas(rows), "bits": bits}
-    parts["peer"] = time_over_peer
+    parts |= {"peer": time_over_peer, "texts": texts}
     for name, part in parts.items():
         if name in sys.argv or not parts.keys() & set(sys.argv):
             part()

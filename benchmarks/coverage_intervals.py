@@ -175,10 +175,10 @@ def page(found: dict[Setting, Shares], runs: int, runs_of_folds: int) -> str:
 
 INTRODUCTION = """# Coverage of intervals, and level of tests
 
-Made by `python benchmarks/coverage_intervals.py`. *Covered* is the percentage of samples whose 95 % interval holds the
-true AUC:
-`auc_interval` and `cross_val_auc` with their defaults. *Rejected* is the percentage of true null hypotheses that
-`compare_auc` and `compare_cross_val_auc` reject at p < 0.05. The columns differ in the negatives for each positive.
+Made by `python benchmarks/coverage_intervals.py`. *Covered* is the percentage of samples whose 95 % interval holds
+the true AUC: `auc_interval` and `cross_val_auc` with their defaults. *Rejected* is the percentage of true null
+hypotheses that `compare_auc` and `compare_cross_val_auc` reject at p < 0.05. The columns differ in the
+negatives for each positive.
 
 The bars are {0:g} to {1:g} % and {2:g} to {3:g} % from {4} positives and {4} clusters on. Figures that miss one are
 bold. Figures below {4} positives or clusters say what to expect there. A coverage of 95 % is measured to

@@ -1,6 +1,6 @@
 """AUCClassifier beside CatBoost and AutoGluon, which are no dependencies and may need an environment of their own.
 
-`python benchmarks/quality_rivals.py --python PYTHON [--rivals catboost medium best] [--half confirmation] [--rows 2000]
+`python benchmarks/quality_rivals.py --python PYTHON [--rivals catboost,medium,best] [--half confirmation] [--rows 2000]
 [--splits 1] [--seconds 120] [--quality default] [TABLE ...]`: PYTHON is the interpreter of the environment in which the
 rivals are installed (`pip install catboost` or `pip install autogluon.tabular[all]`). catboost has its defaults; medium
 and best are presets of AutoGluon, best with so many seconds by the clock. Stratified 80/20 splits, the rarest class
@@ -113,7 +113,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tables", nargs="*")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--rivals", nargs="+", choices=("catboost", "medium", "best"), default=["catboost"])
+    parser.add_argument("--rivals", type=lambda text: text.split(","), default=["catboost"])
     parser.add_argument("--half", choices=HALVES, default="confirmation")
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--rows", type=int, default=2_000)
