@@ -353,10 +353,13 @@ class PartitionedTable(Table):
         """An order in which each row is met once: parts in random order, the rows of a few parts mixed."""
         if not shuffle:
             return np.arange(self.shape[0])
-        parts = [np.arange(a, b) for a, b in pairwise(self._ends)]
-        drawn = [parts[k] for k in rng.permutation(len(parts))]
-        mixed = [np.concatenate(drawn[k : k + SHUFFLED_PARTS]) for k in range(0, len(drawn), SHUFFLED_PARTS)]
-        return np.concatenate([rng.permutation(rows) for rows in mixed])
+        ends, drawn = self._ends, rng.permutation(len(self._ends) - 1)
+        out, start = np.empty(self.shape[0], dtype=np.int64), 0
+        for at in range(0, len(drawn), SHUFFLED_PARTS):
+            mixed = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn[at : at + SHUFFLED_PARTS]])
+            out[start : start + len(mixed)] = rng.permutation(mixed)
+            start += len(mixed)
+        return out
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         """X W, by the parts; the rows of ``index`` of it, where one is given."""
