@@ -88,7 +88,7 @@ def worth(found):
 
 def test_the_first_page():
     text = page("index")
-    ((_, header, rows),) = read_tables(text)
+    (_, header, rows), *_ = read_tables(text)
     names = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid's dissertation": "Khalid", "QSG-S2AUC": "QSG"}
     published = {paper: as_published(paper) for paper in names.values()}
     for (name,), *cells in rows:
@@ -101,6 +101,35 @@ def test_the_first_page():
     first = [f"{t['total']:,}", f"{t['rerun']:,}", str(t["met"] + t["beaten"]), str(t["judged"]), str(met), str(total)]
     assert numbers(lead(text)) == first
     assert text.index("claims.md") < text.index("details.md")
+
+
+def test_what_is_missed_on_the_papers_own_data():
+    body = section(page("index"), "Missed on the papers' own data")
+    some = [f for f in JUDGED if f.like]
+    missed = [f for f in some if f.verdict == "worse"]
+    good = len(some) - len(missed)
+    share = f"{100 * good / len(some):.1f}"
+    assert numbers(body) == [str(good), str(len(some)), share, str(len(missed))]
+    (rows,) = [rows for _, header, rows in read_tables(page("index")) if header[0] == "why"]
+    told_values = {}
+    for (why,), (count,), (values,) in rows:
+        told_values[why] = sorted(values.split("; "))
+        assert count == str(len(told_values[why]))
+    expected = defaultdict(list)
+    for f in missed:
+        cell = {"datasets": f.dataset, "methods": f.method, "metrics": f.metric}
+        notes = [n for n in TABLES[f.one]["notes"] if all(v in n.get(k, [v]) for k, v in cell.items()) and "miss" in n]
+        expected[notes[0]["miss"]].append(f"{f.dataset}, {f.method} (table {f.table})")
+    assert told_values == {why: sorted(values) for why, values in expected.items()}
+
+
+def test_what_is_not_covered():
+    body = section(page("index"), "Not covered")
+    assert numbers(body)[0] == str(tally(FIGURES)["missing"])
+    reruns = [t for t in TABLES.values() if "beside" in t and t.get("form", "as published") == "as published"]
+    run_so = {method["name"] for table in reruns for method in table["methods"]}
+    named = re.search(r"but for (.*)\.", body)
+    assert not named or not run_so & set(named[1].split(", "))
 
 
 def as_published(paper):

@@ -74,7 +74,7 @@ def _definitions(protocols: frozenset[str]) -> pd.DataFrame:
         {
             "paper": one.paper, "table": table, "metric": metric, "dataset": d.published, "method": m.published,
             "experiment": one.id, "ours": m.name, "is_ours": m.ours, "unavailable": d.missing or "",
-            "same_data": not d.differs, "may_count": d.counted,
+            "same_data": not d.differs, "may_count": d.counted, "miss": one.miss(d, m.published, metric),
             "note": " ".join(filter(None, [
                 "" if d.counted else f"Not counted: {d.reason}", d.differs, d.note,
                 *one.cell_notes(d, m.published, metric),

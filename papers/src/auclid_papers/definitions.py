@@ -146,8 +146,15 @@ class Experiment:
 
     def cell_notes(self, dataset: Dataset, method: str | None, metric: str = "auc") -> list[str]:
         """The notes on one cell."""
+        return [note["note"] for note in self._notes_on(dataset, method, metric)]
+
+    def miss(self, dataset: Dataset, method: str | None, metric: str = "auc") -> str:
+        """Why the value of a cell is missed, in a few words; an empty string if no note says it."""
+        return next((note["miss"] for note in self._notes_on(dataset, method, metric) if "miss" in note), "")
+
+    def _notes_on(self, dataset: Dataset, method: str | None, metric: str) -> list[Settings]:
         cell = (("datasets", dataset.published), ("methods", method), ("metrics", metric))
-        return [note["note"] for note in self.notes if all(value in note.get(key, [value]) for key, value in cell)]
+        return [note for note in self.notes if all(value in note.get(key, [value]) for key, value in cell)]
 
 
 RANGE = re.compile(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\](?: ([*/]) length(\^2)?)?")

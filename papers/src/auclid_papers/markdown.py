@@ -46,11 +46,16 @@ def link(page: str, text: str) -> Markdown:
     return Markdown(f"[{escape(text)}]({page}.md)")
 
 
+NUMBER = r"[+−×]? ?\d"
+"""How a cell of numbers begins."""
+
+
 def table(frame: pd.DataFrame) -> Markdown:
-    """A table with its first column to the left and the others to the right; a newline in a cell is a line break."""
+    """A table with its first column and words to the left, other columns to the right; a newline is a line break."""
     cells = frame.map(lambda cell: escape(cell).replace("\n", "<br>"))
     cells.columns = [escape(name).replace("\n", "<br>") for name in frame.columns]
-    sides = ["left", *["right"] * (frame.shape[1] - 1)]
+    has_numbers = [frame.iloc[:, k].astype(str).str.match(NUMBER).any() for k in range(1, frame.shape[1])]
+    sides = ["left", *("right" if some else "left" for some in has_numbers)]
     text = cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
     return Markdown(f'<div class="record" markdown>\n\n{text}\n\n</div>')
 

@@ -28,6 +28,9 @@ OTHER_PAGES = {
 VALUES_FILE = "values.csv"
 """All values with our results, one a line, to sort and filter."""
 
+SORTABLE = Markdown(f"A click on the head of a column sorts a table; [{VALUES_FILE}]({VALUES_FILE}) has every value.")
+"""How to find a value on a page of wide tables."""
+
 LABELS = {"auc": "AUC", "accuracy_at_optroc": "accuracy", "seconds": "seconds of training"}
 DIFFERENT = "Methods that differ from the paper's algorithm"
 
@@ -53,7 +56,38 @@ def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
     links = [link(name, title) for name, title in OTHER_PAGES.items()]
     links.append(Markdown(f"[All values with our results, one a line, to sort and filter]({VALUES_FILE})"))
     body = table(pd.DataFrame(rows, columns=heads, dtype=object))
-    return "Every table and figure of the papers, rerun", [lead, body, heading("Read next"), bullets(links)]
+    blocks = [lead, body, heading("Read next"), bullets(links), *_misses(frame), *_uncovered(frame)]
+    return "Every table and figure of the papers, rerun", blocks
+
+
+def _misses(frame: pd.DataFrame) -> list[str]:
+    """The section on values that are missed on the papers' own data, by cause."""
+    same = frame[frame["same_data"].fillna(False).astype(bool)]
+    missed = same[same["status"] == "worse"]
+    if missed.empty:
+        return []
+    counts = tally(same)
+    met = f"{counts['met'] + counts['better']} of {counts['judged']} counted values are met or beaten"
+    lead = f"On the papers' own data {met} ({met_share(counts)}). {TEXTS['index']['missed'].format(n=len(missed))}"
+    rows = []
+    for cause in sorted(missed["miss"].unique(), key=lambda cause: (-(missed["miss"] == cause).sum(), cause)):
+        some = missed[missed["miss"] == cause]
+        values = [f"{f.dataset}, {f.method} (table {f.table})" for f in some.itertuples()]
+        rows.append([cause, str(len(some)), "; ".join(values)])
+    body = table(pd.DataFrame(rows, columns=["why", "missed", "values"]))
+    return [heading("Missed on the papers' own data"), lead, body]
+
+
+def _uncovered(frame: pd.DataFrame) -> list[str]:
+    """The section on what is not covered: methods without a published form in the record, and values without data."""
+    lost = int((frame["status"] == "missing").sum())
+    names = variants.without_published_form()
+    forms = (
+        f"Every name with a table was also run as published, but for {', '.join(names)}."
+        if names
+        else ("Every name with a table was also run as published.")
+    )
+    return [heading("Not covered"), f"{counted(lost, 'value')} of datasets that we do not have. {forms}"]
 
 
 def _front_row(paper: str, title: str, mine: pd.DataFrame, published: dict[str, Counter]) -> list[str]:

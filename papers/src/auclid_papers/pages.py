@@ -19,7 +19,7 @@ from auclid_papers.comparison import (
     summary,
     tally_sentences,
 )
-from auclid_papers.definitions import Dataset, Experiment, Method, experiments
+from auclid_papers.definitions import Dataset, Experiment, Method, experiments, package_text
 from auclid_papers.overview import LABELS, PAPERS, slug
 from auclid_papers.record import Record
 
@@ -29,14 +29,19 @@ VALUES = [
 ]  # fmt: skip
 """The columns of the file of all values."""
 
+SCRIPT = "sort.js"
+"""Sorts the tables of a page in a reader's browser."""
+
 
 def write(record: str | Path, folder: str | Path) -> list[Path]:
     """Write the pages of a folder of results as Markdown; returns their paths.
 
-    The figures go to the subfolder ``figures`` of ``folder``, as SVG files, and all values to ``values.csv``.
+    The figures go to the subfolder ``figures`` of ``folder``, as SVG files, all values to ``values.csv``, and the
+    script that sorts tables to ``sort.js``.
     """
     folder, report = Path(folder), Report(record, folder)
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / SCRIPT).write_text(package_text(SCRIPT), encoding="utf-8")
     report.frame[VALUES].to_csv(folder / overview.VALUES_FILE, index=False, float_format="%.6g", lineterminator="\n")
     for old in (folder / "figures").glob("*-fig-*.svg"):
         old.unlink()
@@ -68,6 +73,7 @@ def build_html(pages: str | Path, folder: str | Path) -> None:
         "theme": {"name": "mkdocs", "highlightjs": False},
         "markdown_extensions": ["md_in_html"],
         "plugins": [],
+        "extra_javascript": [SCRIPT],
         "use_directory_urls": False,
     }
     config = MkDocsConfig()
@@ -95,7 +101,7 @@ class Report:
         references = "; ".join(dict.fromkeys(one.reference for one in own))
         hard = difficulty(mine[mine["metric"] == "auc"])
         lead = f"{tally_sentences(mine)} {hard and f'AUC: {hard}'}".strip() if len(mine) else md.TEXTS["no_tables"]
-        blocks = [lead, f"{references}. The first page explains the rules."]
+        blocks = [lead, f"{references}. The first page explains the rules.", overview.SORTABLE]
         pages = self.chapters(paper)
         if pages:
             links = [md.link(f"{slug(paper)}-{name}", title) for name, (title, _) in pages.items()]
@@ -129,7 +135,7 @@ class Report:
         for number, some in sorted(by_chapter.items()):
             covered = {table for one in some for table, _ in one.covers}
             mine = self.frame[(self.frame["paper"] == paper) & self.frame["table"].isin(covered)]
-            lead = [tally_sentences(mine)] if len(mine) else []
+            lead = [tally_sentences(mine), overview.SORTABLE] if len(mine) else []
             title = f"{PAPERS[paper]}, chapter {number}"
             pages[number] = title, [*lead, *self.experiments(some), *_different_methods(some)]
         return pages

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from auclid import algorithms
 from auclid_papers.comparison import MARKS, published, statistics, verdict
 from auclid_papers.definitions import Experiment, experiments, grid_values
 from auclid_papers.intervals import standard_error
@@ -123,6 +124,15 @@ def published_tally(results: pd.DataFrame) -> dict[str, Counter]:
             verdicts = _cells(one, runs)["mean_verdict"]
             found.setdefault(one.paper, Counter()).update(cells=len(verdicts), met=int((verdicts != "worse").sum()))
     return found
+
+
+def without_published_form() -> list[str]:
+    """The methods of the papers' tables that differ from their papers and have no rerun as published, sorted."""
+    different = {method.name for method in algorithms() if method.differs}
+    tables = [one for one in experiments().values() if one.covers]
+    names = {m.name for one in tables for m in one.methods if m.published and m.registry_name in different}
+    reruns = [one for one in experiments().values() if one.beside and one.form == PUBLISHED]
+    return sorted(names - {method.name for one in reruns for method in one.methods})
 
 
 def section(one: Experiment, results: pd.DataFrame) -> list[str]:
