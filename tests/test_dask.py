@@ -421,11 +421,3 @@ def test_intervals_without_variance_are_those_of_memory(kind, weighted):
     lazy = [None if each is None else da.from_array(each, chunks=7) for each in (y, scores, weight)]
     told = auc_interval(lazy[0], lazy[1], sample_weight=lazy[2])
     np.testing.assert_allclose(told, auc_interval(y, scores, sample_weight=weight), atol=1e-12)
-
-
-def test_the_refusal_names_every_estimator_that_learns_from_dask():
-    from auclid.validation.rows import DASK, RowAccess
-
-    able = {name for name in auclid.__all__ if getattr(getattr(auclid, name), "_row_access", None) is RowAccess.PARTS}
-    transformers = {name for name in able if not hasattr(getattr(auclid, name), "decision_function")}
-    assert able - transformers <= set(DASK.replace(",", "").split())

@@ -17,7 +17,7 @@ from auclid.cli.ordered_page import OrderedResult, compared_scores, ordered_page
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
-from auclid.cli.scorecards import check_points, leave_scorecard
+from auclid.cli.scorecards import check_points, leave_scorecard, unbinned
 from auclid.cli.settings import PointTableOptions, Settings, with_settings
 from auclid.cli.stdin import plainly_named
 from auclid.columns import Columns
@@ -96,7 +96,7 @@ def _card_facts(card: Scorecard, table: OrderedTable, data: Path, options: Point
     """What the page of a scorecard tells of the rows."""
     how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins")}
     rows: dict[str, Any] = {"X": table.X, "y": table.y, "groups": table.groups}
-    lost = card.auc_lost(**rows, **how), card.auc_lost(**rows, **{**how, "max_bins": None})
+    lost = card.auc_lost(**rows, **how), card.auc_lost(**rows, **unbinned(how))
     return [
         f"{count_of(len(table.values), 'row')} of {plainly_named(str(data))}{table.facts}.",
         f"The points cost {lost[0]:.5f} of the concordance on these rows; rounding alone, without bins, {lost[1]:.5f}.",

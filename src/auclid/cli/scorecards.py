@@ -47,8 +47,13 @@ def card_facts(
         f"{count_of(len(y) if count is None else count, 'row')} of {plainly_named(rows.source)}, "
         f"{y.mean() if share is None else share:.2%} positive (label {rows.classes[1]}).",
         f"The points cost {lost:.5f} of the AUC on {whose}; rounding alone, without bins, "
-        f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
+        f"{model.auc_lost(rows.X, y, **unbinned(how)):.5f}.",
     ]
+
+
+def unbinned(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of points that are rounded but not binned."""
+    return {**how, "max_bins": None, "max_lines": "auto"}
 
 
 def _note_loss(model: Scorecard, lost: float, whose: str, how: Mapping[str, Any]) -> None:

@@ -230,5 +230,5 @@ def entry(rows: Any, i: int, at: np.uint64, end: np.uint64, d: int) -> tuple[np.
     """Column and value of row i's entry at a position; at the row's end, column d."""
     if at >= end:
         return np.uint64(d), 0.0
-    c, x = row_entry(rows, i, at)  # type: ignore[arg-type]
+    c, x = row_entry(rows, i, at)
     return np.uint64(c), x
