@@ -493,7 +493,7 @@ def test_few_groups_are_told():
         ({"groups": [1, 1, 1, 1, 1]}, "positives of 1 and negatives of 1 instead"),
         ({"groups": [1, 2, 3, 3, 3]}, "positives of 1 and negatives of 2 instead"),
         ({"groups": [1, 2]}, "5 rows in y_true, 2 in groups"),
-        ({"groups": ["a", None, "b", "c", "d"]}, "'groups' parameter of auc_interval must hold labels of one kind"),
+        ({"groups": ["a", None, "b", "c", "d"]}, "'groups' parameter of auc_interval must have a label in each row"),
         ({"sample_weight": [0] * 5}, "sample_weight zero on every row"),
         ({"sample_weight": [1, 1, 0, 0, 0]}, "Got only 2 rows of the label 0"),
         ({"pos_label": 7}, "must be one of the labels 0 and 1. Got 7"),

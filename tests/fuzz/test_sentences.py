@@ -150,7 +150,7 @@ def test_values_are_shown_as_a_user_writes_them():
 def test_missing_groups_are_counted():
     X, y = sample()
     groups = np.where(np.arange(60) < 3, np.nan, 1.5)
-    with pytest.raises(ValueError, match=r"'groups' parameter of auc_interval .* a missing one in 3 of 60 rows instead"):
+    with pytest.raises(ValueError, match=r"'groups' parameter of auc_interval .* a missing one in 3 of 60 rows"):
         auclid.metrics.auc_interval(y, X[:, 0], groups=groups)
 
 
