@@ -96,7 +96,7 @@ def check_outputs(reads: dict[str, Path | None], options: EvaluationOptions) -> 
 
 
 @dataclass(frozen=True)
-class ScoredRows:
+class EvaluatedRows:
     """The rows of an evaluation: labels, scores, groups, and what the model calls positive."""
 
     is_pos: np.ndarray
@@ -110,7 +110,7 @@ class ScoredRows:
     """The score above which a row is called positive."""
 
 
-def evaluate(rows: ScoredRows, options: EvaluationOptions) -> Evaluation:
+def evaluate(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
     """All figures of one model's scores."""
     rows = replace(rows, score=np.asarray(rows.score, dtype=np.float64))
     if options.alerts is not None and options.alerts > len(rows.score):
@@ -122,7 +122,7 @@ def evaluate(rows: ScoredRows, options: EvaluationOptions) -> Evaluation:
     return found._replace(notes=remarks([*found.notes, *(str(each.message) for each in heard)]))
 
 
-def _figures(rows: ScoredRows, options: EvaluationOptions) -> Evaluation:
+def _figures(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
     is_pos, score, groups = rows.is_pos, rows.score, rows.groups
     by_group, clusters, how, notes = None, None, "DeLong", []
     if groups is not None:

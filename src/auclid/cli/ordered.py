@@ -26,7 +26,7 @@ from auclid.io import replacing, save
 from auclid.metrics import auc_over_time, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval
 from auclid.ordered import OrderedRanker, SurvivalRanker
-from auclid.ordered._base import LOSS_NAMES
+from auclid.ordered._base import ORDERED_LOSS_NAMES
 from auclid.streams import last_step
 from auclid.validation import names_known
 
@@ -36,9 +36,9 @@ SCORECARD = "Scorecard"
 
 def method_name(method: str) -> str:
     """A loss of the linear rankers, or Scorecard, as it was asked for in any case; a sentence where it is neither."""
-    known = {name.casefold(): name for name in (*LOSS_NAMES, SCORECARD)} | {"auto": "square"}
+    known = {name.casefold(): name for name in (*ORDERED_LOSS_NAMES, SCORECARD)} | {"auto": "square"}
     if method.casefold() not in known:
-        names = ", ".join((*LOSS_NAMES, SCORECARD))
+        names = ", ".join((*ORDERED_LOSS_NAMES, SCORECARD))
         raise DataError(f"--method must be auto or one of {names} for ordered rows; got {method!r}.")
     return known[method.casefold()]
 

@@ -23,7 +23,7 @@ from auclid.comparison import ComparedModel, compare_ordered
 from auclid.io import replacing
 from auclid.validation.tables import take_rows
 
-METHODS = ("square", "squared_hinge", SCORECARD)
+COMPARED_METHODS = ("square", "squared_hinge", SCORECARD)
 """What is compared where no methods are named."""
 
 
@@ -94,7 +94,7 @@ def contestants(
     options: OrderOptions, table: OrderedTable, methods: Sequence[str], settings: Settings
 ) -> list[tuple[str, bool, Any]]:
     """(name, whether it is a baseline, estimator) of what suits the rows."""
-    names = [method_name(name) for name in methods] or list(METHODS)
+    names = [method_name(name) for name in methods] or list(COMPARED_METHODS)
     own = settings_by_method(settings, names)
     of = "SurvivalRanker" if options.event else "OrderedRanker"
     found: list[tuple[str, bool, Any]] = [

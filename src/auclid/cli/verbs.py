@@ -117,7 +117,7 @@ def _measured(
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
     _show.remarks([*unknown_columns(rows, [target, options.groups]), *notes, *missing_note(rows.missing_counts())])
-    measured = evaluation.ScoredRows(is_pos, scores, called, classes, groups, probability, saved.threshold)
+    measured = evaluation.EvaluatedRows(is_pos, scores, called, classes, groups, probability, saved.threshold)
     return evaluation.evaluate(measured, options)
 
 
@@ -184,6 +184,6 @@ def evaluate_scores(
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    measured = evaluation.ScoredRows(is_pos, values, values > cut, classes, groups, probability, cut)
+    measured = evaluation.EvaluatedRows(is_pos, values, values > cut, classes, groups, probability, cut)
     found = evaluation.evaluate(measured, options)
     _tell_evaluation(found._replace(has_model=False), options, f"{score} of {data.name}")

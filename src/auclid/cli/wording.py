@@ -15,7 +15,7 @@ from auclid.errors import (
 READERS = ("scan", "read_table")
 """Functions whose parameters are arguments and options of the command."""
 
-ORDERED = ("auclid", "compare_ordered", "concordance_interval", "OrderedRanker", "SurvivalRanker")
+ORDER_OWNERS = ("auclid", "compare_ordered", "concordance_interval", "OrderedRanker", "SurvivalRanker")
 """What checks the columns that rows are ordered by."""
 
 OPTIONS = {
@@ -32,7 +32,7 @@ OPTIONS = {
 }
 """The argument or option behind each parameter of a function that reads tables."""
 
-ORDER = {"y": "The target", "time": "--time", "event": "--event", "groups": "--group"} | {
+ORDER_WORDS = {"y": "The target", "time": "--time", "event": "--event", "groups": "--group"} | {
     name: OPTIONS[name] for name in ("target", "group")
 }
 """What a user of the command calls what rows are ordered by."""
@@ -59,10 +59,8 @@ class CommandWording(Wording):
             return "A method"
         if self._of_the_model(error):
             return "DATA"
-        options = {**dict.fromkeys(READERS, OPTIONS), "compare": COMPARISON, **dict.fromkeys(ORDERED, ORDER)}.get(
-            error.owner, {}
-        )
-        return options.get(error.parameter) or super().subject(error)
+        options = dict.fromkeys(READERS, OPTIONS) | dict.fromkeys(ORDER_OWNERS, ORDER_WORDS) | {"compare": COMPARISON}
+        return options.get(error.owner, {}).get(error.parameter) or super().subject(error)
 
     def expected(self, error: AuclidError) -> str:
         if (error.owner, error.parameter) == ("make", "name"):

@@ -20,7 +20,7 @@ from auclid.comparison._model import ComparedModel
 from auclid.comparison._results import ModelComparison
 from auclid.comparison._rows import ComparedRows
 from auclid.comparison._splits import SplitPlan, plan_splits
-from auclid.comparison._tests import ClassJudge, Judge, measured, paired_differences
+from auclid.comparison._tests import ClassJudge, SplitJudge, measured, paired_differences
 from auclid.comparison._tuning import tuned
 from auclid.errors import invalid_type, invalid_value
 from auclid.metrics._cross_val import checked_splits
@@ -149,11 +149,11 @@ def compare(
     plan = plan_splits(rows, cv, repeats, test_size, time, seed)
     if whole_number(owner, "tune", tune, 0):
         named = tuned(named, tune, grids or {}, region.max_fpr, seed)
-    run = Run(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
+    run = ComparisonPlan(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
     return run.compare(named, rows, plan, lambda measured: ClassJudge(measured, level, region))
 
 
-class Run(NamedTuple):
+class ComparisonPlan(NamedTuple):
     """How estimators are run and compared, whatever their rows are measured by."""
 
     rivals: list[str]
@@ -165,7 +165,7 @@ class Run(NamedTuple):
     progress: Callable[[str], None] | None
 
     def compare(
-        self, named: dict[str, Any], rows: ComparedRows, plan: SplitPlan, judge_of: Callable[[Any], Judge]
+        self, named: dict[str, Any], rows: ComparedRows, plan: SplitPlan, judge_of: Callable[[Any], SplitJudge]
     ) -> ModelComparison:
         """The comparison of these estimators on the splits of a plan."""
         rows = rows._replace(splits=plan.splits)
@@ -180,7 +180,7 @@ class Run(NamedTuple):
 
 
 def _compared(
-    models: list[ComparedModel], rivals: list[str], judge: Judge, correction: str
+    models: list[ComparedModel], rivals: list[str], judge: SplitJudge, correction: str
 ) -> tuple[list[ComparedModel], list[Any]]:
     """The models, the best first, with their differences to the best baseline; and all differences."""
     models = [model._replace(is_baseline=model.name in rivals) for model in models]

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
-from auclid.comparison._rows import ComparedRows, OrderedRows
+from auclid.comparison._rows import ComparedOrder, ComparedRows
 from auclid.data.encoding import is_frame
 from auclid.metrics._cross_val import rows_to_score
 from auclid.validation import take_rows
@@ -130,7 +130,7 @@ def _trial(estimator: Any, rows: ComparedRows, number: int, prepared: dict[str, 
 def _predictions(model: Any, X: Any, rows: ComparedRows) -> tuple[np.ndarray, np.ndarray | None]:
     """Scores of the positive label and, where the model has them, probabilities."""
     scores = rows.scores("compare", model, X)
-    if isinstance(rows, OrderedRows) or not hasattr(model, "predict_proba"):
+    if isinstance(rows, ComparedOrder) or not hasattr(model, "predict_proba"):
         return scores, None
     probabilities = np.asarray(model.predict_proba(X))[:, -1]
     return scores, 1.0 - probabilities if rows.ranks_positive_low(model) else probabilities

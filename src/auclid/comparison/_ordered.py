@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from auclid.comparison._compare import Run, baseline_names, named_estimators
+from auclid.comparison._compare import ComparisonPlan, baseline_names, named_estimators
 from auclid.comparison._measure import Budget
 from auclid.comparison._results import ModelComparison
-from auclid.comparison._rows import OrderedRows
+from auclid.comparison._rows import ComparedOrder
 from auclid.comparison._splits import MIN_TEST_ROWS, N_FOLDS, plan_splits
 from auclid.comparison._tests import OrderJudge
 from auclid.errors import invalid_value
@@ -78,11 +78,11 @@ def compare_ordered(
     one_of(owner, "error", error, ("raise", "keep"))
     rows = _checked_rows(owner, X, y, groups, N_FOLDS if isinstance(cv, str) else cv)
     plan = plan_splits(rows, cv, repeats, test_size, None, random_state)
-    run = Run(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
+    run = ComparisonPlan(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
     return run.compare(named, rows, plan, lambda measured: OrderJudge(measured, level))
 
 
-def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> OrderedRows:
+def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> ComparedOrder:
     """Rows with their order; groups are held out whole where there are enough of them."""
     event = None
     if getattr(getattr(y, "dtype", None), "names", None) or hasattr(y, "columns"):
@@ -101,7 +101,7 @@ def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> Ordere
     if rarer < 2 * MIN_TEST_ROWS:
         expected = f"hold {2 * MIN_TEST_ROWS} rows or more above and below its median, to learn from and to test on"
         raise invalid_value(owner, "y", expected, rarer)
-    return OrderedRows(X, y, high, own if enough else None, [], values, event, own)
+    return ComparedOrder(X, y, high, own if enough else None, [], values, event, own)
 
 
 def _high(values: np.ndarray, event: np.ndarray | None) -> np.ndarray:

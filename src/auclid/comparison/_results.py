@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid._page import table
 from auclid.comparison._model import ComparedModel
-from auclid.comparison._tests import Judge, paired_differences
+from auclid.comparison._tests import SplitJudge, paired_differences
 from auclid.errors import invalid_value
 from auclid.metrics import PairComparison
 
@@ -25,7 +25,7 @@ class ModelComparison(NamedTuple):
     rows: np.ndarray = np.zeros(0, dtype=np.intp)
     """Numbers of the rows that were held out at least once, in order."""
     notes: list[str] = []
-    judge: Judge | None = None
+    judge: SplitJudge | None = None
     """How differences are tested."""
 
     def against(self, name: str, *, correction: str = "holm") -> list[PairComparison]:

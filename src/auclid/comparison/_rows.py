@@ -8,7 +8,7 @@ import numpy as np
 from auclid.metrics._cross_val import CrossValRows, finite_scores
 
 
-class OrderedRows(NamedTuple):
+class ComparedOrder(NamedTuple):
     """Rows with an order: levels, numbers or censored times, compared within groups where there are some."""
 
     X: Any
@@ -36,5 +36,5 @@ class OrderedRows(NamedTuple):
         return finite_scores(owner, model, model.predict(X))
 
 
-ComparedRows = CrossValRows | OrderedRows
+ComparedRows = CrossValRows | ComparedOrder
 """What estimators are compared on."""

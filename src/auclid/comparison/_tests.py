@@ -28,7 +28,7 @@ Figures = tuple[float, float, float, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Judge:
+class SplitJudge:
     """The rows of a comparison, and how models are measured on them."""
 
     rows: Any
@@ -90,7 +90,7 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class ClassJudge(Judge):
+class ClassJudge(SplitJudge):
     """Rows of two classes, by the AUC of a region and the average precision."""
 
     region: Region
@@ -131,7 +131,7 @@ class ClassJudge(Judge):
 
 
 @dataclass(frozen=True)
-class OrderJudge(Judge):
+class OrderJudge(SplitJudge):
     """Rows with an order, by the concordance; groups that are held out whole are clusters."""
 
     def order(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -156,7 +156,7 @@ class OrderJudge(Judge):
         return compare_concordance(values, a.scores, b.scores, **how)
 
 
-def measured(name: str, trials: list[SplitTrial], judge: Judge) -> ComparedModel:
+def measured(name: str, trials: list[SplitTrial], judge: SplitJudge) -> ComparedModel:
     """The figures of one estimator over all splits."""
     trouble = next((trial.trouble for trial in trials if trial.trouble), "")
     if trouble:
@@ -173,7 +173,7 @@ def measured(name: str, trials: list[SplitTrial], judge: Judge) -> ComparedModel
     )
 
 
-def _first_of_each(values: list[Any], judge: Judge) -> np.ndarray | None:
+def _first_of_each(values: list[Any], judge: SplitJudge) -> np.ndarray | None:
     """One value of each held-out row, from the first split that holds it out."""
     if any(each is None for each in values):
         return None
@@ -184,7 +184,7 @@ def _first_of_each(values: list[Any], judge: Judge) -> np.ndarray | None:
 
 
 def paired_differences(
-    pairs: list[tuple[ComparedModel, ComparedModel]], judge: Judge, correction: str, metric: str = "auc"
+    pairs: list[tuple[ComparedModel, ComparedModel]], judge: SplitJudge, correction: str, metric: str = "auc"
 ) -> list[PairComparison]:
     """The difference of the AUC or concordance, or of the average precision ("ap"), of each pair of models, tested.
 

@@ -14,7 +14,7 @@ from auclid.exporters.expression import (
     ColumnRef,
     Expression,
     Grid,
-    Kernel,
+    KernelSum,
     LogOdds,
     Lookup,
     Number,
@@ -136,7 +136,7 @@ def set_members(arrays: Any, node: int) -> list[int]:
     return [32 * k + bit for k, word in enumerate(words.tolist()) for bit in range(32) if word >> bit & 1]
 
 
-def _kernel(e: Kernel) -> Node:
+def _kernel(e: KernelSum) -> Node:
     return {
         "inputs": [node_of(x) for x in e.inputs],
         "kind": e.kind,
@@ -157,7 +157,7 @@ _NODES: dict[type, tuple[str, Callable[[Any], Node]]] = {
     Grid: ("grid", _grid),
     Wave: ("wave", lambda e: {"x": node_of(e.x), "period": e.period, "cosine": e.cosine}),
     TreeSum: ("trees", _trees),
-    Kernel: ("kernel", _kernel),
+    KernelSum: ("kernel", _kernel),
     LogOdds: ("log_odds", lambda e: {"x": node_of(e.x), "linear": e.linear, "step": e.step}),
     Sigmoid: ("sigmoid", lambda e: {"x": node_of(e.x)}),
 }

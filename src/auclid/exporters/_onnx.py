@@ -13,7 +13,7 @@ from auclid.exporters.expression import (
     ColumnRef,
     Expression,
     Grid,
-    Kernel,
+    KernelSum,
     LogOdds,
     Lookup,
     Number,
@@ -285,7 +285,7 @@ class _Graph:
             "target_weights_as_tensor": tensor(arrays.value[leaves].astype(np.float64), "target_weights"),
         }
 
-    def kernel(self, e: Kernel) -> str:
+    def kernel(self, e: KernelSum) -> str:
         x, weights = self.vector(e.inputs), self.constant(e.weights[:, None])
         if e.kind == "cosine":
             assert e.phases is not None
@@ -343,7 +343,7 @@ _WRITERS: dict[type, Callable[[_Graph, Any], str]] = {
     Grid: _Graph.grid,
     Wave: _Graph.wave,
     TreeSum: _Graph.trees,
-    Kernel: _Graph.kernel,
+    KernelSum: _Graph.kernel,
     LogOdds: _Graph.log_odds,
     Sigmoid: _Graph.sigmoid,
 }

@@ -14,7 +14,7 @@ from auclid.exporters.expression import (
     ColumnRef,
     Expression,
     Grid,
-    Kernel,
+    KernelSum,
     LogOdds,
     Lookup,
     Number,
@@ -340,14 +340,14 @@ class _Writer:
             return f"({self.missing(x.x)} OR {inside})"
         return f"({self.cell(x.x)} IS NOT NULL AND {inside})"
 
-    def kernel(self, e: Kernel) -> str:
+    def kernel(self, e: KernelSum) -> str:
         inputs = [self.short(x) for x in e.inputs]
         length = e.centres.size * (2 * np.mean([len(x) for x in inputs]) + 60)
         if length > MAX_LENGTH:
             raise too_long(int(length))
         return self.total([self.kernel_term(e, k, inputs) for k in range(len(e.weights))])
 
-    def kernel_term(self, e: Kernel, k: int, inputs: Sequence[str]) -> str:
+    def kernel_term(self, e: KernelSum, k: int, inputs: Sequence[str]) -> str:
         centre, weight = e.centres[k].tolist(), self.number(float(e.weights[k]))
         if e.kind == "cosine":
             assert e.phases is not None
@@ -386,7 +386,7 @@ _WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
     Grid: _Writer.grid,
     Wave: _Writer.wave,
     TreeSum: _Writer.trees,
-    Kernel: _Writer.kernel,
+    KernelSum: _Writer.kernel,
     LogOdds: _Writer.log_odds,
     Sigmoid: _Writer.sigmoid,
 }

@@ -136,7 +136,7 @@ class TreeSum(Expression):
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel(Expression):
+class KernelSum(Expression):
     """Σ weights_k·exp(−gamma |x − centres_k|²), or with kind "cosine" Σ weights_k·cos(centres_k·x + phases_k)."""
 
     inputs: tuple[Expression, ...]
@@ -319,7 +319,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     """The expressions that an expression is made of."""
     if isinstance(expression, Sum):
         return expression.terms
-    if isinstance(expression, Weighted | TreeSum | Kernel):
+    if isinstance(expression, Weighted | TreeSum | KernelSum):
         return expression.inputs
     if isinstance(expression, Grid):
         return expression.a.x, expression.b.x

@@ -23,7 +23,7 @@ from auclid.exporters._scorecards import card_columns, card_terms
 from auclid.exporters.expression import (
     ColumnRef,
     Expression,
-    Kernel,
+    KernelSum,
     LogOdds,
     Number,
     Piece,
@@ -182,7 +182,7 @@ def _kernel(model: Kernelized, feature_map: Any, inputs: tuple[Expression, ...])
         raise _no_export(model, f"its map {kernel!r} has no expression; rbf and laplacian kernels have one")
     weights = feature_map._projection @ model.ranker_.coef_[0]
     centres = feature_map.landmarks_.astype(np.float64)
-    return Kernel(inputs, feature_map.kernel, centres, weights, float(feature_map.gamma_ or 1.0))
+    return KernelSum(inputs, feature_map.kernel, centres, weights, float(feature_map.gamma_ or 1.0))
 
 
 def _waves(feature_map: RandomFourier, w: np.ndarray, inputs: tuple[Expression, ...]) -> Expression:
@@ -191,7 +191,7 @@ def _waves(feature_map: RandomFourier, w: np.ndarray, inputs: tuple[Expression, 
     rest = count - len(theta)
     centres = np.vstack([theta, theta[:rest]])
     angles = np.concatenate([phases, phases[:rest] - 0.5 * np.pi])
-    return Kernel(inputs, "cosine", centres, w * np.sqrt(2.0 / count), phases=angles)
+    return KernelSum(inputs, "cosine", centres, w * np.sqrt(2.0 / count), phases=angles)
 
 
 def _kernel_rank_svm(model: KernelRankSVM, inputs: Inputs) -> Expression:
@@ -202,7 +202,7 @@ def _kernel_rank_svm(model: KernelRankSVM, inputs: Inputs) -> Expression:
     if model.kernel not in ("rbf", "laplacian"):
         raise _no_export(model, f"its kernel {model.kernel!r} has no expression; linear, rbf and laplacian have one")
     centres = as_array(support).astype(np.float64)
-    return total([Kernel(tuple(inputs), model.kernel, centres, beta, float(model.gamma_ or 1.0)), Number(intercept)])
+    return total([KernelSum(tuple(inputs), model.kernel, centres, beta, float(model.gamma_ or 1.0)), Number(intercept)])
 
 
 def _log_odds(odds: Odds, expression: Expression) -> LogOdds:

@@ -21,9 +21,9 @@ from auclid.validation.outcomes import group_codes, ordered_values, survival_tar
 
 ORDER = np.dtype([("value", np.float64), ("event", np.int8), ("group", object)])
 """What a row is ordered by: a level or time, NaN where it is not known yet; 1 of an event, 0 of a censored time and
-`LEVEL` of a level; the group that it is compared within."""
+`NO_EVENT` of a level; the group that it is compared within."""
 
-LEVEL = -1
+NO_EVENT = -1
 """In place of an event: a greater value is ranked above, not an earlier time."""
 
 COLUMN_BINS, SCORE_BINS = 10, 20
@@ -149,13 +149,13 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False, groups
 def unknown_order(count: int) -> np.ndarray:
     """The order of rows of which nothing is known yet."""
     order: np.ndarray = np.empty(count, dtype=ORDER)
-    order["value"], order["event"], order["group"] = np.nan, LEVEL, 0
+    order["value"], order["event"], order["group"] = np.nan, NO_EVENT, 0
     return order
 
 
 def outcomes(owner: str, y: Any, groups: Any) -> np.ndarray:
     """What rows are ordered by, an `ORDER` each: of levels (NaN: not known yet), or of events and times."""
-    event: Any = LEVEL
+    event: Any = NO_EVENT
     if getattr(getattr(y, "dtype", None), "names", None) or hasattr(y, "columns"):
         survival = survival_target(owner, y)
         values, event = survival.time, survival.event
@@ -174,7 +174,7 @@ def order_concordance(order: np.ndarray, scores: np.ndarray) -> tuple[float, flo
     """The concordance of scores with outcomes, the ends of its interval and its standard error; groups are clusters."""
     codes = np.unique(order["group"].astype(str), return_inverse=True)[1]
     groups = codes if codes.any() else None
-    event = None if (order["event"] == LEVEL).any() else order["event"] == 1
+    event = None if (order["event"] == NO_EVENT).any() else order["event"] == 1
     found = concordance_interval(order["value"], scores, event=event, groups=groups, clusters=groups)
     return found.concordance, found.low, found.high, found.se
 

@@ -40,7 +40,7 @@ from auclid.stats.labelled import LabelledDataset, class_moments_of
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.validation import RowAccess, partwise
 
-LOSS_NAMES = ("square", "squared_hinge", "hinge", "logistic")
+ORDERED_LOSS_NAMES = ("square", "squared_hinge", "hinge", "logistic")
 """The losses whose sums over ordered pairs there are."""
 
 FOLDS = 5
@@ -51,7 +51,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     """A linear score whose order is learnt: mean over comparable pairs of a loss + alpha/2 |w|² + l1 |w|₁."""
 
     _parameter_constraints: dict = {
-        "loss": [StrOptions(set(LOSS_NAMES))],
+        "loss": [StrOptions(set(ORDERED_LOSS_NAMES))],
         "alpha": [validation.real(), StrOptions({"auto"})],
         "l1": [validation.real()],
         "tol": [validation.real(closed="neither")],

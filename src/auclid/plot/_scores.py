@@ -27,7 +27,7 @@ from auclid.plot._axes import (
 from auclid.validation.parameters import number_in, one_of, whole_number
 from auclid.validation.vectors import finite_column
 
-MAX_DRAWN = 1e300
+MAX_DRAWN_SCORE = 1e300
 
 
 @Plot
@@ -108,9 +108,9 @@ def scores(
 def _edges(owner: str, value: np.ndarray, is_pos: np.ndarray, bins: int) -> np.ndarray:
     ends = np.array([np.quantile(value[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
     low, high = ends[:, 0].min(), ends[:, 1].max()
-    if max(-low, high) > MAX_DRAWN:
+    if max(-low, high) > MAX_DRAWN_SCORE:
         raise ValueError(
-            f"{owner} expects scores within {MAX_DRAWN:g}, as matplotlib draws no longer axis. "
+            f"{owner} expects scores within {MAX_DRAWN_SCORE:g}, as matplotlib draws no longer axis. "
             f"Got scores from {low:.3g} to {high:.3g}. Rescale them."
         )
     if not low < high:
