@@ -105,7 +105,7 @@ def mapped(
     >>> mapped(rows, labels=lambda y: y == "a").target()
     array([ True, False])
     """
-    return Rows(Mapped(rows, numbers, labels, columns, index), 0)
+    return Rows(Mapped(rows, numbers, labels, columns, index), rows.memory)
 
 
 def is_label(label: Any, y: np.ndarray) -> np.ndarray:
