@@ -106,6 +106,9 @@ STREAMS = [
 ]
 """Methods that learn a row or a pair at a time, in a random order."""
 
+WEIGHTED = [True, pytest.param(False, marks=pytest.mark.long)]
+"""Weights are the harder case; rows without them are asked by `make test-long`."""
+
 MODELS = [
     *STREAMS,
     RankBoost(20),
@@ -213,7 +216,7 @@ def assert_same(model, other, X):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=named)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", WEIGHTED)
 @pytest.mark.parametrize("where", ["files", "dask"])
 def test_rows_give_the_same_model_wherever_they_are(model, weighted, where):
     X, y, weight = table(model)
@@ -436,7 +439,7 @@ METHODS = ["decision_function", "predict", "predict_proba", "contributions", "to
 
 
 @pytest.mark.parametrize(("model", "kind"), TABLES, ids=lambda each: each if isinstance(each, str) else named(each))
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", WEIGHTED)
 def test_tables_give_the_same_model_wherever_they_are(model, weighted, kind):
     """Every published attribute, and every answer of every model for rows of every kind."""
     models, places = fit_everywhere(model, kind, weighted)

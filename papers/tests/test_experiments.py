@@ -555,7 +555,7 @@ def test_a_file_is_whole(name):
         assert one.kind in ("curve", "box") and one.figure["y"]
         assert experiments()[one.source].kind == "table" if one.source != name else one.sweep["over"] in sweeps.SWEEPS
     for note in one.notes:
-        assert note["note"] and set(note) <= {"note", "datasets", "methods", "metrics"}
+        assert note["note"] and set(note) <= {"note", "datasets", "methods", "metrics", "miss"}
         assert set(note.get("datasets", [])) <= {d.published for d in one.datasets}
         assert set(note.get("methods", [])) <= {m.name if one.beside else m.published for m in one.methods}
 
@@ -713,15 +713,16 @@ def drawn(text):
     return set(re.findall(r"<text[^>]*>([A-Za-z][^<]*)", text)), scaled
 
 
+@pytest.mark.long
 def test_the_pages_are_those_of_the_record(tmp_path):
     pages.write(RAW, tmp_path)
-    stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg")}
+    stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg", ".js")}
     stored |= {path.relative_to(RAW.parent) for path in RAW.parent.glob("*.csv")}
     assert stored == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     for path in stored:
         ours, theirs = ((folder / path).read_text(encoding="utf-8") for folder in (tmp_path, RAW.parent))
         again = f"{path}: run `auclid experiments report --record docs/record/raw --output docs/record`"
-        if path.suffix in (".md", ".csv"):
+        if path.suffix in (".md", ".csv", ".js"):
             assert ours == theirs, again
             continue
         (labels, lines), (stored_labels, stored_lines) = drawn(ours), drawn(theirs)
