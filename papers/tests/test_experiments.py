@@ -716,7 +716,8 @@ def drawn(text):
 @pytest.mark.long
 def test_the_pages_are_those_of_the_record(tmp_path):
     pages.write(RAW, tmp_path)
-    stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg", ".js")}
+    kinds = (".md", ".html", ".svg", ".js")
+    stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in kinds}
     stored |= {path.relative_to(RAW.parent) for path in RAW.parent.glob("*.csv")}
     assert stored == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     for path in stored:
