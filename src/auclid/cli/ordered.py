@@ -94,7 +94,7 @@ def fit(data: Path, model: Path, options: OrderOptions, how: FitOptions) -> None
 
 def _card_facts(card: Scorecard, table: OrderedTable, data: Path, options: PointTableOptions) -> list[str]:
     """What the page of a scorecard tells of the rows."""
-    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins", "max_lines")}
+    how = options.bin_keywords()
     rows: dict[str, Any] = {"X": table.X, "y": table.y, "groups": table.groups}
     lost = card.auc_lost(**rows, **how), card.auc_lost(**rows, **unbinned(how))
     return [

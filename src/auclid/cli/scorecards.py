@@ -37,7 +37,7 @@ def card_facts(
     share: float | None = None,
 ) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
-    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins", "max_lines")}
+    how = options.bin_keywords()
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
     lost = model.auc_lost(rows.X, y, **how)

@@ -129,6 +129,10 @@ class PointTableOptions(NamedTuple):
             found["max_bins"] = None if most.lower() == "none" else _number("--max-bins", most, int)
         return found
 
+    def bin_keywords(self) -> dict[str, Any]:
+        """The keywords of `Scorecard.auc_lost`."""
+        return {name: value for name, value in self.keywords().items() if name in ("scale", "max_bins", "max_lines")}
+
 
 def _number(option: str, text: str, kind: type) -> Any:
     try:
