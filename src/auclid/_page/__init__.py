@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
+from string import Template
+from typing import Any
 
 from auclid._version import __version__
 
@@ -15,6 +17,11 @@ def style(*parts: str) -> str:
 def read(name: str) -> str:
     """A file of this package, as text."""
     return (resources.files(__name__) / name).read_text("utf-8")
+
+
+def filled(template: str, **parts: Any) -> str:
+    """A template of this package with its parts filled in."""
+    return Template(read(template)).substitute(parts)
 
 
 def page(title: str, body: str, script: str = "") -> str:

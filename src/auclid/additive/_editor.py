@@ -3,12 +3,11 @@
 import json
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._page import style
+from auclid._page import read, style
 from auclid.additive._binning import BinnedCard
 from auclid.additive._counts import ColumnCounts
 from auclid.additive._lines import shape_line
@@ -39,7 +38,7 @@ def editor_page(
         "factor": float(points_per_score),
         "rows": None if rows is None else _rows(rows),
     }
-    script = (resources.files("auclid._page") / "editor.js").read_text("utf-8")
+    script = read("editor.js")
     said = (
         "This page holds no rows: nothing is measured here."
         if rows is None

@@ -81,9 +81,7 @@ def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> Compar
     event = None
     if getattr(getattr(y, "dtype", None), "names", None) or hasattr(y, "columns"):
         survival = survival_target(owner, y)
-        values, event = survival.time, survival.event
-        y = np.empty(len(values), dtype=[("event", bool), ("time", float)])
-        y["event"], y["time"] = event, values
+        values, event, y = survival.time, survival.event, survival.structured()
     else:
         values = y = ordered_values(owner, "y", y)
     same_length(owner, X=np.empty(X.shape[0]), y=values)
