@@ -1,5 +1,6 @@
 """What pages and notebooks share: the frame, a style sheet, axes for plots, tables, and how a difference is written."""
 
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -22,6 +23,11 @@ def read(name: str) -> str:
 def filled(template: str, **parts: Any) -> str:
     """A template of this package with its parts filled in."""
     return Template(read(template)).substitute(parts)
+
+
+def embedded_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def page(title: str, body: str, script: str = "") -> str:

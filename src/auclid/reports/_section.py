@@ -1,11 +1,10 @@
 """The section of a page on which one decides: a threshold and what it does, curves, one model or two."""
 
-import json
 from html import escape
 
 import numpy as np
 
-from auclid._page import filled, read, signed
+from auclid._page import embedded_json, filled, read, signed
 from auclid.metrics import GroupAUC
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
@@ -20,13 +19,13 @@ def script(models: list[Numbers]) -> str:
 
 
 def _json(models: list[Numbers]) -> str:
-    """The numbers of models, as JSON that cannot end the script element it stands in."""
+    """The numbers of models, as JSON."""
     found = []
     for model in models:
         columns = model.data()
         columns["cell_alerts"] = [[None if x is None else PER * x for x in row] for row in columns["alert_rate"]]
         found.append(columns)
-    return json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return embedded_json(found)
 
 
 def section(models: list[Numbers], classes: tuple[str, str]) -> str:
