@@ -41,7 +41,7 @@ class PairPoint:
 
     objective: Any
 
-    def __init__(self, objective: "RegularizedPairLoss", w: np.ndarray, scores: np.ndarray | None = None) -> None:
+    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None = None) -> None:
         self.objective, self.w = objective, w
         self.scores = objective.space.scores(w) if scores is None else scores
         self.ranking: Ranking = objective.pairs.rank(self.scores)

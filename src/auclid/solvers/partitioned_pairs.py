@@ -15,7 +15,7 @@ import numpy as np
 from auclid import _sizes
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
-from auclid.solvers.all_pairs import LinearSpace, PairPoint, RegularizedPairLoss
+from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments
@@ -172,7 +172,7 @@ class PartitionedPoint(PairPoint):
     scores: Any = 0.0
     """Nothing: adds and scales as scores do."""
 
-    def __init__(self, objective: RegularizedPairLoss, w: np.ndarray, scores: Any = None) -> None:
+    def __init__(self, objective: SquaredHinges, w: np.ndarray, scores: Any = None) -> None:
         self.objective, self.w = objective, w
 
     @cached_property
