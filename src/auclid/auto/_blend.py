@@ -161,20 +161,9 @@ def _interval_around(mean: float, scores: np.ndarray, task: TrialTask) -> tuple[
 def stack_weights(S: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, penalty: float) -> np.ndarray:
     """Minimise over w ≥ 0 and b the balanced logistic loss of S w + b plus (penalty/2) |w|²; returns w.
 
-    Each class has half of the weight, whatever its share of the rows. The stronger the penalty, the more a weight
-    follows what its model achieves alone, and the more alike the weights of equally good models are.
-
-    Parameters
-    ----------
-    S : array of shape (n, m)
-        Held-out scores of m models, each with mean 0 and variance 1.
-    is_pos : boolean array of shape (n,)
-    weight : array of shape (n,) or None
-    penalty : float in (0, inf)
-
-    Returns
-    -------
-    array of shape (m,)
+    S (n, m) has held-out scores of m models, each with mean 0 and variance 1. Each class has half of the weight,
+    whatever its share of the rows. The stronger the penalty, the more a weight follows what its model achieves alone,
+    and the more alike the weights of equally good models are.
 
     Examples
     --------
