@@ -1,5 +1,6 @@
 """Compiled code on disk: found again, never stale, safe for several processes, and not needed."""
 
+import compileall
 import json
 import os
 import re
@@ -53,6 +54,7 @@ def site(tmp_path_factory):
     """A copy of the package, so that nothing a developer edits meanwhile can matter."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(PACKAGE, folder / "auclid", ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(folder, quiet=1)
     return folder
 
 

@@ -98,6 +98,7 @@ PARAMETERS = {
 CHEAP = {
     "AUCClassifier": {"methods": ["RankSVM", "logistic"], "cv": 2},
     "Calibrated": {"ranker": auclid.LeastSquaresAUC(), "cv": 2},
+    "QSGS2AUC": {"n_iter": 200},
 }
 EPOCHS_BY_DEFAULT = {"OAM": 1, "CBR": 1, "UniExp": 1}
 

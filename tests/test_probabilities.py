@@ -205,7 +205,21 @@ def assert_lawful(model, train, fresh, learnt=None, errors=3.0):
         assert_calibrated(model, train, fresh, learnt, errors)
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = {str(SEARCH), str(NETWORK), str(BEST)}
+"""Models of seconds a fit: `make test` fits the first of them once in each place, `make test-long` fits all."""
+
+
+def slow(*values, keep=False):
+    """A case, for `make test-long` where its model is slow and it is not the one that is kept."""
+    models = [value for value in values if hasattr(value, "fit")]
+    is_long = not keep and any(str(model) in SLOW for model in models)
+    names = "-".join(str(value)[:40] for value in values)
+    return pytest.param(*values, marks=pytest.mark.long if is_long else (), id=names)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if case.model is BEST else ()) for name, case in CASES.items()]
+)
 def test_probabilities_are_calibrated_on_the_other_side_of_every_size(name, monkeypatch):
     case = CASES[name]
     for other, value in (*case.others, (name, case.value)):
@@ -220,8 +234,14 @@ def test_probabilities_are_calibrated_on_the_other_side_of_every_size(name, monk
 MODELS = [CURVED, SHAPES, SEARCH, LINEAR, NETWORK, CALIBRATED, PIPELINE]
 
 
-@pytest.mark.parametrize("kind", ["dense", "files", "weighted", "sparse"])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:40])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        slow(model, kind, keep=model is SEARCH and kind == "dense")
+        for model in MODELS
+        for kind in ("dense", "files", "weighted", "sparse")
+    ],
+)
 def test_probabilities_are_calibrated_on_this_side_of_every_size(model, kind):
     given, train, fresh = tables(kind)
     assert_lawful(clone(model).fit(*given), train, fresh)
@@ -255,7 +275,7 @@ def test_probabilities_are_calibrated_on_dask(model, sampled, monkeypatch):
     assert_calibrated(model, train, fresh, 500 if sampled else None)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:40])
+@pytest.mark.parametrize("model", [slow(model, keep=model is SEARCH) for model in MODELS])
 @pytest.mark.parametrize("positives", [_sizes.MIN_ROWS_FOR_CV, _sizes.MIN_ROWS_FOR_PAIRS])
 def test_few_positives_keep_their_rate(model, positives):
     X, y = simulated(4000, 0.5, 0)

@@ -7,7 +7,8 @@
 The blocks of a page run in order, in one namespace. A ``text`` block after a ``python`` block is what that one prints:
 words must be equal, decimals may differ by one unit of the last place or by half a percent, "..." stands for anything.
 Lines of ``sh`` blocks go through the command if they begin with ``auclid``. In a ``console`` block commands stand after
-"$ ", and what each prints stands below it; these lines, and those of ``sh`` blocks with a pipe, are run by bash.
+"$ ", and what each prints stands below it; these lines, and those of ``sh`` blocks with a pipe, are run by bash, if no
+other way is given.
 """
 
 import contextlib
@@ -82,8 +83,12 @@ def run_page(
     run_command: Callable[[str], None],
     not_run: Collection[str] = (),
     check: Callable[[str, str, str], None] = check_printed,
+    run_shown: Callable[[str], str] | None = None,
 ) -> None:
-    """Run all blocks of a page in the current folder; `check` gets what was printed, what is shown, and where."""
+    """Run all blocks of a page in the current folder.
+
+    ``check`` gets what was printed, what is shown, and where; ``run_shown`` runs a command of a console block.
+    """
     names, printed = {"__name__": "page"}, ""
     for language, text, line in blocks(path):
         where = f"{path.name}:{line}"
@@ -97,7 +102,7 @@ def run_page(
         elif language == "sh":
             run_lines(commands(text), run_command, not_run, where)
         elif language == "console":
-            run_console(text, check, where)
+            run_console(text, run_shown or run_in_shell, check, where)
         elif language not in NOT_CODE:
             raise AssertionError(f"{where}: a block is python, text, sh or console, not {language!r}")
 
@@ -113,17 +118,19 @@ def run_lines(lines: list[str], run_command: Callable[[str], None], not_run: Col
             raise AssertionError(f"{where} shows {line!r}, which no test runs")
 
 
-def run_console(text: str, check: Callable[[str, str, str], None], where: str) -> None:
+def run_console(
+    text: str, run_shown: Callable[[str], str], check: Callable[[str, str, str], None], where: str
+) -> None:
     """Run the commands of a console block, and compare what each prints with what stands below it."""
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, _, shown = part.partition("\n")
-        check(run_in_shell(command), shown, where)
+        check(without_progress(run_shown(command)), shown, where)
 
 
 def run_in_shell(line: str) -> str:
     """What a line of bash prints, in which `python` and `auclid` are those of this Python.
 
-    Lines of progress are left out. Exit code 3 is an alarm of `monitor`.
+    Exit code 3 is an alarm of `monitor`.
     """
     own = f'python() {{ "{sys.executable}" "$@"; }}; auclid() {{ python -m auclid.cli "$@"; }}'
     script = f"{own}; set -o pipefail; {line}"
@@ -132,7 +139,12 @@ def run_in_shell(line: str) -> str:
     )
     if done.returncode not in (0, 3):
         raise AssertionError(f"{line} ends with exit code {done.returncode}:\n{done.stdout}")
-    return re.sub(r"^auclid: (?:pass|fitting|checkpoint|AUCClassifier tries) .*\n", "", done.stdout, flags=re.M)
+    return done.stdout
+
+
+def without_progress(printed: str) -> str:
+    """An output without its lines of progress."""
+    return re.sub(r"^auclid: (?:pass|fitting|checkpoint|AUCClassifier tries) .*\n", "", printed, flags=re.M)
 
 
 def run_installed(line: str) -> None:

@@ -153,6 +153,7 @@ run(parse("tiny-2", open(sys.argv[1]).read()), sys.argv[2], tell=lambda progress
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_killed_process_leaves_a_record_that_another_one_completes(folder, tiny):
     (folder / "tiny.toml").write_text(TINY)
@@ -193,6 +194,7 @@ def lives(process):
         return False
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no list of processes to look at")
 def test_a_killed_run_takes_its_processes_with_it(folder):
     (folder / "tiny.toml").write_text(TINY)
