@@ -329,7 +329,7 @@ from pathlib import Path
 
 import numpy as np
 
-from auclid.data.readers.reader import Block, ColumnSelection, Reader, block_rows, select_columns
+from auclid.data.readers.reader import SourceBlock, ColumnSelection, Reader, block_rows, select_columns
 
 
 class JsonLines(Reader):
@@ -345,16 +345,16 @@ class JsonLines(Reader):
         self.columns = select_columns(wanted, names, where)
         self.has_target, self.has_weight = wanted.target is not None, wanted.weight is not None
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         for path in self.paths:
             with path.open(encoding="utf-8") as file:
                 while lines := list(islice(file, block_rows(len(self.columns), self.dtype))):
                     yield self._block([json.loads(line) for line in lines])
 
-    def _block(self, rows: list[dict]) -> Block:
+    def _block(self, rows: list[dict]) -> SourceBlock:
         X = np.array([[row[name] for name in self.columns] for row in rows], dtype=self.dtype)
         apart = (self.wanted.target, self.wanted.weight)
-        return Block(X, *(None if name is None else np.array([row[name] for row in rows]) for name in apart))
+        return SourceBlock(X, *(None if name is None else np.array([row[name] for row in rows]) for name in apart))
 ''',
     )
     start = "ENDINGS: dict[str, Callable[..., Reader]] = {\n"

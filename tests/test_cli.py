@@ -23,7 +23,8 @@ from auclid.cli.report import report
 from auclid.cli.verdict import verdict
 from auclid.comparison import ComparedModel, ModelComparison
 from auclid.metrics import PairComparison, auc_interval, compare_auc, gini, rates_at, roc_auc
-from auclid.reports import curves
+from auclid.metrics._rates import wilson
+from auclid.metrics._roc import roc_curve
 
 LIGHT = ["--against", "logistic,ridge"]
 
@@ -553,7 +554,7 @@ def test_the_page_holds_everything_and_escapes_what_it_is_told():
 def test_roc_points_are_the_counts_above_their_thresholds():
     rng = np.random.default_rng(0)
     is_pos, scores = rng.random(50) < 0.4, np.round(rng.normal(size=50), 1)
-    curve = curves.roc(is_pos, scores)
+    curve = roc_curve(is_pos, scores)
     for threshold, tp, fp in zip(*curve[:3], strict=True):
         above = scores > threshold if tp + fp < 50 else scores >= threshold
         assert (tp, fp) == (above[is_pos].sum(), above[~is_pos].sum())
@@ -566,7 +567,7 @@ def test_wilson_intervals_cover_as_promised():
 
     for n, p in ((20, 0.5), (50, 0.9), (200, 0.02)):
         k = np.arange(n + 1)
-        low, high = curves.wilson(k, n, 0.95)
+        low, high = wilson(k, n, 0.95)
         covered = binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum()
         assert 0.9 < covered <= 1.0 and low[0] == 0.0 and high[-1] == 1.0
 

@@ -80,6 +80,23 @@ def test_rows_that_cannot_be_compared_are_refused(y, groups, sentence):
         compare_ordered(MODELS, rows()[0], y, groups=groups)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [({"budget": -1.0}, "budget"), ({"level": 95}, "level"), ({"correction": "none of it"}, "correction")],
+)
+def test_parameters_are_checked_as_those_of_compare(wrong, sentence):
+    X, y, _ = rows()
+    for function, target in ((compare_ordered, y), (compare, y > np.median(y))):
+        with pytest.raises(ValueError, match=f"The '{sentence}' parameter of {function.__name__} must"):
+            function(MODELS, X, target, **wrong)
+
+
+def test_any_random_state_draws_the_folds():
+    X, y, _ = rows()
+    first, again = (compare_ordered(MODELS, X, y, cv=2, repeats=1, random_state=np.random.default_rng(3)) for _ in "ab")
+    assert [m.auc for m in first.models] == [m.auc for m in again.models]
+
+
 def test_a_failure_is_kept():
     X, y, _ = rows()
     found = compare_ordered({**MODELS, "bad": OrderedRanker(alpha=-1.0)}, X, y, test_size=0.3, error="keep")

@@ -33,8 +33,9 @@ COMMAND = {"cli"}
 EXCUSED = {"io._names"}
 """Imports the classes that a model file names, all from tables of its own."""
 
-DEFERRED = {("metrics._curve", "plot")}
-"""Imports against the order, inside a function: `ROC.plot` draws with what is made of metrics."""
+DEFERRED = {("metrics._curve", "plot"), ("registry", "")}
+"""Imports against the order, inside a function: `ROC.plot` draws with what is made of metrics; the registry finds
+estimators by their public names."""
 
 BY_NAME = {"import_module", "__import__", "find_spec", "files", "resolve_name", "run_module"}
 """Functions that import the module whose name they are given."""

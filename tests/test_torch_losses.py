@@ -202,16 +202,16 @@ def test_a_struct_of_the_library_is_its_name():
 
 @pytest.mark.parametrize("spread", [0.1, 3.0, 200.0])
 @pytest.mark.parametrize("columns", [1, 3])
-def test_cells_and_pairs_agree_on_the_logistic_loss(spread, columns, monkeypatch):
+def test_cells_and_pairs_agree_on_the_logistic_loss(spread, columns):
     rng = np.random.default_rng(0)
     scores = torch.tensor(spread * rng.standard_normal((columns, 400)))
     pos = torch.tensor(rng.random((columns, 400)) * (rng.random((columns, 400)) < 0.4))
     neg = torch.tensor(rng.random((columns, 400))) * (pos == 0)
     rows = _logistic.ScoreBatch(scores, pos, neg)
     low, high = scores.min().item(), scores.max().item()
-    monkeypatch.setattr(_logistic, "CHUNK", 3000)
-    cells = _logistic.CellSums(scores, low, int((high - low) / _logistic.CELL_WIDTH) + 1, _logistic.DOUBLE)
-    direct = _logistic.DirectSums(rows)
+    n_cells = int((high - low) / _logistic.CELL_WIDTH) + 1
+    cells = _logistic.CellSums(scores, low, n_cells, _logistic.DOUBLE, chunk=3000)
+    direct = _logistic.DirectSums(rows, chunk=3000)
     for found, expected in zip(cells.value_and_slope(pos, neg), direct.value_and_slope(pos, neg), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-13 * expected.abs().max().item())
     for own, others, as_pos in ((pos, neg, True), (neg, pos, False)):

@@ -116,10 +116,8 @@ class Ranker(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "classes_")
         table, y = validation.check_rows_and_labels(self, X, y, reset=first)
         weight = validation.weights(sample_weight, table)
-        known = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, known)
-        self.classes_ = known
-        return table, y == known[1], weight, first
+        self.classes_ = self._stream_classes(y, classes, first)
+        return table, y == self.classes_[1], weight, first
 
     def _begin_raw_partial(
         self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None
@@ -131,19 +129,22 @@ class Ranker(ClassifierMixin, BaseEstimator):
         X = validation.checked_table(self, X, reset=first)
         check_consistent_length(X, y)
         weight = validation.weights(sample_weight, X)
-        known = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, known)
-        self.classes_ = known
-        return X, y == known[1], weight, first
+        self.classes_ = self._stream_classes(y, classes, first)
+        return X, y == self.classes_[1], weight, first
 
     def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
-        if not first:
-            if classes is not None and not np.array_equal(np.unique(classes), np.unique(self.classes_)):
-                raise ValueError(
-                    f"classes={np.asarray(classes).tolist()} must be the classes {type(self).__name__} "
-                    f"was started with: {self.classes_.tolist()}."
-                )
-            return self.classes_
+        """The classes of a stream, which y must not go beyond."""
+        known = self._first_classes(y, classes) if first else self.classes_
+        if classes is not None and not np.array_equal(np.unique(classes), np.unique(known)):
+            raise ValueError(
+                f"classes={np.asarray(classes).tolist()} must be the classes {type(self).__name__} "
+                f"was started with: {known.tolist()}."
+            )
+        validation.known_labels(self, y, known)
+        return known
+
+    def _first_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """The classes of a stream that begins with a batch."""
         if classes is None and len(np.unique(y)) < 2:
             raise ValueError(
                 f"classes must be passed on the first call to {type(self).__name__}.partial_fit "

@@ -173,9 +173,9 @@ class Calibrated(Ranker):
         """A ranker for a stream, before any row."""
         return LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
 
-    def _fit_around(self, ranker: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """`fit` of the sigmoid alone, around a ranker that has learnt from all rows already, as from a stream."""
-        return self._fit_sigmoid(ranker, validation.labelled_dataset(self, X, y, sample_weight, raw=True))
+    def _fit_around(self, ranker: Any, rows: Any) -> Self:
+        """`fit` of the sigmoid alone, around a ranker that has learnt from all labelled rows already, as a stream."""
+        return self._fit_sigmoid(ranker, validation.labelled_dataset(self, rows, raw=True))
 
     def _fit_ranker(self, X: Any, is_pos: Any, weight: Any) -> Any:
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)

@@ -63,7 +63,7 @@ class AuclidError(Exception):
         got: str = "",
         hint: Text = "",
     ) -> None:
-        self.message, self.owner = message, owner if isinstance(owner, str) else type(owner).__name__
+        self.message, self.owner = message, owner_name(owner)
         self.parameter, self.subject = parameter, subject
         self.expected, self.got, self.hint = expected, got, hint
         super().__init__(str(self))
@@ -182,6 +182,11 @@ class Described(str):
     """Words about what came instead of what was expected: `quoted_value` does not put them between quotes."""
 
     __slots__ = ()
+
+
+def owner_name(owner: Any) -> str:
+    """The name for an error: that of an estimator's class, or the name of a function as it is given."""
+    return owner if isinstance(owner, str) else type(owner).__name__
 
 
 def quoted_value(value: Any) -> str:

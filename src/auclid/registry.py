@@ -1,7 +1,7 @@
 """Every method by the name its paper gives it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,15 +10,6 @@ from auclid.errors import unknown_name
 
 if TYPE_CHECKING:
     from auclid.kernels import Kernelized
-
-
-@cache
-def _classes() -> dict[str, type]:
-    """The estimators by the names of their classes."""
-    from auclid import additive, boost, kernels, online, ordered, pairwise, semi, square
-
-    packages = (additive, boost, kernels, online, ordered, pairwise, semi, square)
-    return {name: getattr(package, name) for package in packages for name in package.__all__}
 
 
 class Deferred:
@@ -35,11 +26,17 @@ class Deferred:
         self.name = name
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        return _classes()[self.name](*args, **params)
+        return self._class(*args, **params)
+
+    @property
+    def _class(self) -> type:
+        import auclid
+
+        return getattr(auclid, self.name)
 
     @property
     def __signature__(self) -> Signature:
-        return signature(_classes()[self.name])
+        return signature(self._class)
 
 
 Scorecard, RankBoost = Deferred("Scorecard"), Deferred("RankBoost")

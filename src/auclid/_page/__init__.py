@@ -1,8 +1,11 @@
 """What pages and notebooks share: the frame, a style sheet, axes for plots, tables, and how a difference is written."""
 
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
+from string import Template
+from typing import Any
 
 from auclid._version import __version__
 
@@ -15,6 +18,16 @@ def style(*parts: str) -> str:
 def read(name: str) -> str:
     """A file of this package, as text."""
     return (resources.files(__name__) / name).read_text("utf-8")
+
+
+def filled(template: str, **parts: Any) -> str:
+    """A template of this package with its parts filled in."""
+    return Template(read(template)).substitute(parts)
+
+
+def embedded_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def page(title: str, body: str, script: str = "") -> str:

@@ -1,14 +1,12 @@
 """The editor of a scorecard: one HTML page on which shapes are dragged; it saves a JSON file of edits."""
 
-import json
 from collections.abc import Sequence
 from html import escape
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._page import style
+from auclid._page import embedded_json, filled, page, read
 from auclid.additive._binning import BinnedCard
 from auclid.additive._counts import ColumnCounts
 from auclid.additive._lines import shape_line
@@ -39,37 +37,13 @@ def editor_page(
         "factor": float(points_per_score),
         "rows": None if rows is None else _rows(rows),
     }
-    script = (resources.files("auclid._page") / "editor.js").read_text("utf-8")
-    said = (
-        "This page holds no rows: nothing is measured here."
-        if rows is None
-        else f"This page holds the values of {len(rows.labels):,} rows, on which changes are measured."
-    )
-    table = "" if rows is None else (
-        "<table class='numbers'><thead><tr><th>On the rows of this page</th><th>before</th><th>after</th></tr></thead>"
-        "<tbody id='measures'></tbody></table>"
-    )  # fmt: skip
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{style()} textarea {{ width: 100%; height: 12rem; }}</style></head>"
-        f"<body><header><h1>{escape(title)}</h1><p class='facts'>Drag a point up or down, or move it with the arrow "
-        f"keys. Bars are rates of positives among the training rows. {escape(said)} Save the edits, then apply them: "
-        "<code>auclid edit MODEL edits.json</code>, or <code>card.apply(\"edits.json\")</code>.</p></header><main>"
-        "<section class='wide'><p><label>Column <select id='column'></select></label> "
-        "<label><input type='checkbox' id='bins'> by bins</label> <button id='undo'>Undo this column</button></p>"
-        "<figure><svg id='picture' viewBox='0 0 720 360' role='img' aria-label='What the column adds'></svg></figure>"
-        "<p><label>Reason <input id='reason' size='50'></label></p></section>"
-        f"<section>{table or '<p>No evaluation rows.</p>'}</section>"
-        "<section><p><button id='save'>Save edits.json</button></p><textarea id='json' readonly></textarea></section>"
-        f"</main><script type='application/json' id='card'>{_json(data)}</script><script>{script}</script>"
-        "</body></html>"
-    )
-
-
-def _json(value: Any) -> str:
-    """JSON that can stand inside a page."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    said, measures = "This page holds no rows: nothing is measured here.", "<p>No evaluation rows.</p>"
+    if rows is not None:
+        said = f"This page holds the values of {len(rows.labels):,} rows, on which changes are measured."
+        head = "<tr><th>On the rows of this page</th><th>before</th><th>after</th></tr>"
+        measures = f"<table class='numbers'><thead>{head}</thead><tbody id='measures'></tbody></table>"
+    body = filled("editor.html", title=escape(title), said=said, measures=measures, card=embedded_json(data))
+    return page(escape(title), body, read("editor.js"))
 
 
 def _number(x: float) -> float | None:

@@ -8,9 +8,8 @@ import numpy as np
 from auclid._page import page as whole_page
 from auclid._page.svg import HEIGHT, Frame, nice, text
 from auclid.additive._counts import CardCounts, ColumnCounts
-from auclid.additive._plot import by_importance
 from auclid.additive._points import Bin
-from auclid.additive._shapes import PairShape, Shape
+from auclid.additive._shapes import PairShape, Shape, by_importance
 from auclid.plot._shapes import Z, counts_by_name, outline
 from auclid.plot._views import View, label_on_right, rate_bars, rows_of, tick_text, view_of
 

@@ -10,19 +10,23 @@ weights as the upper and the lower row of a pair, and G, H the sums of u x and l
     Σ z z' = Σ degree_i x_i x_i' - C - C',    C = Σ_levels G · (the sum of H over the levels below)'.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from auclid import _sizes
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import cell_blocks
 from auclid.additive._moments import BasisSums, TrainingMoments, congruence
 from auclid.data.dataset import Part, Totals
+from auclid.ordered._rows import OrderedRows, PartitionedRows
 from auclid.stats.moments import Moments
 from auclid.stats.pair_order import PairOrder
+from auclid.validation import checked_table, encoded_batch, encoded_rows, in_parts, own_outcome, own_weight
+from auclid.validation.outcomes import checked_weights
 
 
 class PairMoments(NamedTuple):
@@ -138,3 +142,26 @@ class OrderSums:
         return pair_moments(
             order, level_sums(self.basis, self._cells[rows], OrderWeights.of(order, weight), order.n_levels)
         )
+
+
+def ordered_card_rows(
+    model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, categories: Callable[[list[str]], list[int]]
+) -> OrderedRows:
+    """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
+    y, weight = own_outcome(model, X, y), own_weight(X, sample_weight)
+    if in_parts(X):
+        parts: Any = encoded_rows(model, X, sample_weight, categories)
+    else:
+        table = checked_table(model, X, reset=True)
+        weights = checked_weights(type(model).__name__, weight, table.shape[0])
+        parts = encoded_batch(model, table, weights, categories)
+    ranker = clone(model.ranker)
+    return ranker._ordered_rows(PartitionedRows(parts, parts.part_sizes()), y, groups, weight)
+
+
+def all_pair_moments(cells: OrderedRows, basis: Basis) -> PairMoments:
+    """The moments of the pairs of all rows, in the basis, in one pass over their parts."""
+    order = cells.order.coarsened(_sizes.MAX_ORDER_LEVELS)
+    weights = OrderWeights.of(order, cells.weight).split(np.cumsum(cells.sizes)[:-1])
+    sums = cells.parts.compute(cells.parts.reduce(part_level_sums, basis, weights, order.n_levels))
+    return pair_moments(order, sums)

@@ -10,6 +10,7 @@ from auclid.additive._binning import BinnedCard, ShapeSteps
 from auclid.additive._columns import cell_blocks
 from auclid.additive._counts import ColumnCounts
 from auclid.additive._shapes import Card, PairShape, Shape, card_contributions
+from auclid.plot._shapes import outline
 from auclid.stats.odds import Odds
 
 SMOOTHED_ROWS = 0.5
@@ -99,21 +100,11 @@ def _number_bins(shape: Shape, factor: float, scale: Scale) -> list[Bin]:
         points = factor * shape.values
         pairs = zip(shape.knots, points, strict=True)
         return [Bin(shape.name, format_value(shape.kind, x), float(x), float(x), float(p)) for x, p in pairs]
-    cuts, points = _cuts(*_outline(shape.knots, factor * shape.values, shape.steps))
+    places, knots = outline(shape.knots, shape.steps)
+    cuts, points = _cuts(places, factor * shape.values[knots])
     low, high = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
     lines = zip(low, high, points, strict=True)
     return [Bin(shape.name, range_text(shape.kind, a, b), float(a), float(b), float(p)) for a, b, p in lines]
-
-
-def _outline(x: np.ndarray, v: np.ndarray, steps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The broken line with its jumps; beyond its ends it stays level."""
-    if len(x) < 2 or steps is None:
-        return x, v
-    jumps = np.flatnonzero(steps[:-1])
-    middle = np.repeat(x[jumps] + 0.5 * (x[jumps + 1] - x[jumps]), 2)
-    beside = np.stack([v[jumps], v[jumps + 1]], axis=1).ravel()
-    order = np.argsort(np.concatenate([np.arange(len(x)), np.repeat(jumps, 2) + 0.5]), kind="stable")
-    return np.concatenate([x, middle])[order], np.concatenate([v, beside])[order]
 
 
 def _cuts(x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,9 @@ import numpy as np
 
 from auclid import validation
 from auclid.additive._columns import cell_block
-from auclid.additive._plot import plot_shapes
 from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
 from auclid.data.types import OutputFile, RowsLike
+from auclid.plot._shapes import panels
 from auclid.validation import part_answers, partwise
 
 
@@ -117,7 +117,7 @@ class Readable:
         validation.fitted(self, "shapes_")
         if most is not None:
             _positive("most", "plot", most)
-        return plot_shapes(self.shapes_, axes, most, self._counts)
+        return panels(self.shapes_, axes, most, self._counts)
 
 
 def largest_contributions(contributions: np.ndarray, n: int, sign: int) -> np.ndarray:

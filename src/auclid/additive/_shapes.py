@@ -48,6 +48,11 @@ class PairShape(NamedTuple):
     importance: float
 
 
+def by_importance(shapes: Sequence[Any]) -> list[Any]:
+    """The records whose contributions vary the most, first."""
+    return sorted(shapes, key=lambda shape: -shape.importance)
+
+
 OTHER = "(other)"
 """How the pool of rare and unseen levels is called."""
 

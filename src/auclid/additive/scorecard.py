@@ -19,8 +19,7 @@ from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
 from auclid.additive._moments import class_sums
-from auclid.additive._order_moments import PairMoments
-from auclid.additive._ordered_cells import all_pair_moments, ordered_card_rows
+from auclid.additive._order_moments import PairMoments, all_pair_moments, ordered_card_rows
 from auclid.additive._point_table import PointTable
 from auclid.additive._reading import Readable
 from auclid.additive._shapes import card_scores, sound_card, sound_moments

@@ -352,9 +352,9 @@ def _fit_and_score(
     return FoldRun(scores, seconds, standardize(model_scores(model, X), weight)[1:])
 
 
-def block_scores(model: Any, X: Any, raw: bool) -> np.ndarray:
+def block_scores(model: Any, X: Any, raw: bool, block_rows: int = DENSE_BLOCK_ROWS) -> np.ndarray:
     """One float64 score a row; rows that are made dense first go in blocks."""
     if not raw:
         return model_scores(model, X)
-    blocks = [slice(a, a + DENSE_BLOCK_ROWS) for a in range(0, X.shape[0], DENSE_BLOCK_ROWS)]
+    blocks = [slice(a, a + block_rows) for a in range(0, X.shape[0], block_rows)]
     return np.concatenate([model_scores(model, dense(X[block])) for block in blocks])

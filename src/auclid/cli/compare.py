@@ -31,6 +31,11 @@ class Protocol(NamedTuple):
     budget: float | None = None
     n_jobs: int | None = None
 
+    def splits(self) -> dict[str, Any]:
+        """How rows are split at random, as `auclid.compare` takes it."""
+        cv, repeats = ("auto" if number is None else number for number in (self.cv, self.repeats))
+        return {"cv": cv, "repeats": repeats, "test_size": self.test_size}
+
 
 class TimeBlock(NamedTuple):
     """The best model on one block of later rows."""
@@ -147,12 +152,7 @@ def _splits(data: BinaryTable, protocol: Protocol) -> dict[str, Any]:
     """How the rows are split, as `auclid.compare` takes it: by a file of its own, by time, or at random."""
     if data.test_rows is not None:
         return {"cv": [(np.setdiff1d(np.arange(len(data.is_pos)), data.test_rows), data.test_rows)]}
-    return {
-        "cv": "auto" if protocol.cv is None else protocol.cv,
-        "repeats": "auto" if protocol.repeats is None else protocol.repeats,
-        "test_size": protocol.test_size,
-        "time": data.time,
-    }
+    return {**protocol.splits(), "time": data.time}
 
 
 def _over_time(data: BinaryTable, found: ModelComparison) -> list[TimeBlock]:

@@ -1,7 +1,7 @@
 """`auclid compare`: read one table or several, compare, write the report, and say what came out."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.report import ranks_page, report
 from auclid.cli.settings import own_settings
 from auclid.cli.verdict import SIGNIFICANCE, Answer
-from auclid.comparison import ComparedModel
+from auclid.comparison import ComparedModel, ModelComparison
 from auclid.comparison._ranks import ranked_tables
 from auclid.errors import DataError
 from auclid.io import replacing
@@ -36,6 +36,19 @@ class Outputs(NamedTuple):
         if self.table is not None:
             check_ending("--table", self.table, TABLE_ENDINGS)
             check_writer(self.table)
+
+    def write(self, page: str, comparisons: Mapping[str, ModelComparison]) -> None:
+        """Write the page, and the table of all models where one is asked for."""
+        with replacing(self.report, "w") as file:
+            file.write(page)
+        if self.table is not None:
+            _write_table(self.table, [(name, model) for name, each in comparisons.items() for model in each.models])
+
+    def tell(self) -> None:
+        """Say where the files are."""
+        _show.say(escape(f"Report: {self.report}"))
+        if self.table is not None:
+            _show.say(escape(f"Table: {self.table}"))
 
 
 class Contestants(NamedTuple):
@@ -59,9 +72,9 @@ def compare(
     table = table if test is None else with_test_rows(table, test, how)
     result = _run(table, how, chosen, protocol)
     result.answers.insert(-1, Answer("What next?", _next_line(data[0] if data else None, how, result)))
-    _write(outputs, report(result), {table.source: result})
+    outputs.write(report(result), {table.source: result.found})
     _show.comparison(result)
-    _tell_paths(outputs)
+    outputs.tell()
 
 
 def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> None:
@@ -73,20 +86,6 @@ def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> Non
         raise DataError(f"{option} must be used without --test: a file of its own says which rows to test on.")
 
 
-def _write(outputs: Outputs, page: str, results: dict[str, HeldOutComparison]) -> None:
-    """Write the page, and the table where one is asked for."""
-    with replacing(outputs.report, "w") as file:
-        file.write(page)
-    if outputs.table is not None:
-        write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
-
-
-def _tell_paths(outputs: Outputs) -> None:
-    _show.say(escape(f"Report: {outputs.report}"))
-    if outputs.table is not None:
-        _show.say(escape(f"Table: {outputs.table}"))
-
-
 def compare_several(
     data: Sequence[Path], how: Options, chosen: Contestants, protocol: Protocol, outputs: Outputs
 ) -> None:
@@ -96,12 +95,13 @@ def compare_several(
         suited = [models.sensible(table.X)[0] for table in tables]
         chosen = chosen._replace(methods=[name for name in suited[0] if all(name in each for each in suited)])
     results = {table.source: _run(table, how, chosen, protocol) for table in tables}
-    ranks = ranked_tables({name: result.found for name, result in results.items()})
-    _write(outputs, ranks_page(ranks, results), results)
+    comparisons = {name: result.found for name, result in results.items()}
+    ranks = ranked_tables(comparisons)
+    outputs.write(ranks_page(ranks, results), comparisons)
     for result in results.values():
         _show.comparison(result)
     _show.ranks(ranks)
-    _tell_paths(outputs)
+    outputs.tell()
 
 
 def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protocol) -> HeldOutComparison:
@@ -130,16 +130,18 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
         ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
     words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
-    line = f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"
-    top = result.found.best
-    if best is None or not top.is_baseline:
-        return line
-    gap = best.gap
-    behind = gap is not None and gap.adjusted < SIGNIFICANCE
-    return f"{line} (the best of ours{', measurably behind' if behind else ', not measurably behind'} {top.name})"
+    return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid{_behind(best, result.found.best)}"
 
 
-def write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
+def _behind(ours: ComparedModel | None, top: ComparedModel) -> str:
+    """How far the best of ours is behind a baseline, where that is better."""
+    if ours is None or not top.is_baseline:
+        return ""
+    measurable = ours.gap is not None and ours.gap.adjusted < SIGNIFICANCE
+    return f" (the best of ours, {'' if measurable else 'not '}measurably behind {top.name})"
+
+
+def _write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
     """One line for each model on each table."""
     lines = [{"table": source, **_record(model)} for source, model in rows]
     columns: dict[str, np.ndarray] = {}

@@ -1,6 +1,7 @@
 """The rows a command works on: scanned, with labels 0 and 1, and in memory where they fit."""
 
 import ctypes
+import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,7 +14,6 @@ from scipy import sparse
 
 from auclid import _sizes
 from auclid._hints import listed
-from auclid.cli.labels import ask_for_positive
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
@@ -29,6 +29,7 @@ from auclid.datasets import load_mammography
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import ColumnNotFoundError, DataError
 from auclid.metrics._periods import time_numbers
+from auclid.validation.vectors import common_text_on_top
 
 MIN_SAMPLE = 1000
 """Rows that are drawn of those that do not fit, whatever --memory says."""
@@ -296,3 +297,18 @@ def text(label: Any) -> str:
     except (TypeError, ValueError):
         return str(label)
     return str(int(number)) if number.is_integer() else str(number)
+
+
+def ask_for_positive(labels: Sequence[Any], counts: Sequence[int], positive: str | None) -> None:
+    """Refuse to take the greater of two words for the positive label where it is the common one.
+
+    ``counts`` are the rows of each of the different labels, ``positive`` is what the user says.
+    """
+    if positive is not None or not common_text_on_top(labels, counts):
+        return
+    rare, common = sorted(map(str, labels))
+    said = " or ".join(f"--positive {shlex.quote(label)}" for label in (rare, common))
+    raise DataError(
+        f"--positive must say which label to rank on top: {rare!r}, or {common!r}, which {max(counts):,} of "
+        f"{sum(counts):,} rows have. Add {said}."
+    )

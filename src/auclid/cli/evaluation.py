@@ -1,7 +1,6 @@
 """What `auclid evaluate` finds out about a model on labelled rows."""
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,6 @@ import numpy as np
 
 from auclid.cli.data import option_column
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.saved import Answers
 from auclid.cli.wording import remarks
 from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
@@ -173,15 +171,6 @@ def _left_out(name: str, measured: list, left_out: list) -> str:
     if len(measured) == 1:
         return f"There is no AUC by {name}: all of its values but {measured[0]} have {few}."
     return f"The AUC by {name} leaves out {', '.join(map(str, left_out))}: {few}. All other figures are of all rows."
-
-
-def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Scores of some rows by their numbers, whether they are called positive, and probabilities where there are any."""
-    parts = list(answers)
-    scores, called = (np.concatenate([getattr(part, name) for part in parts])[rows] for name in ("scores", "called"))
-    known = [part.probabilities for part in parts]
-    probability = None if any(each is None for each in known) else np.concatenate(known)[rows]  # type: ignore[arg-type]
-    return scores, called, probability
 
 
 def page(found: Evaluation, name: str) -> str:

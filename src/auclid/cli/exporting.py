@@ -35,17 +35,11 @@ class ExportOptions(NamedTuple):
 
 def export(model: Path, output: Path | None, options: ExportOptions) -> None:
     """Write, or print, the code of a model."""
-    to = options.to or ("sql" if output is None else _by_ending(output))
-    if output is None and to == "onnx":
-        raise DataError("--output must name a file for ONNX, which is not text.")
-    how = options.of_sql()
-    if how and to != "sql":
-        names = ", ".join(f"--{name}" for name in how)
-        raise DataError(f"{names} must be used with SQL; got {to}. Leave it out: other formats hold all that there is.")
+    to = _format(output, options)
     if output is not None:
         check_paths({"MODEL": model}, {"--output": output})
     saved = SavedModel.open(model, ordered=True)
-    written = exported(saved.estimator, to=to, columns=saved.names, **how)
+    written = exported(saved.estimator, to=to, columns=saved.names, **options.of_sql())
     if output is None:
         typer.echo(written)
         return
@@ -53,6 +47,17 @@ def export(model: Path, output: Path | None, options: ExportOptions) -> None:
         file.write(written.encode("utf-8") if isinstance(written, str) else written)
     meaning = "the higher a row is ranked" if ranks_order(saved.estimator) else f"the more likely {saved.positive}"
     _show.say(escape(f"{to}: {output}; the higher the score, {meaning}."))
+
+
+def _format(output: Path | None, options: ExportOptions) -> str:
+    """What to write, which must suit the output and the other options."""
+    to = options.to or ("sql" if output is None else _by_ending(output))
+    if output is None and to == "onnx":
+        raise DataError("--output must name a file for ONNX, which is not text.")
+    if to != "sql" and options.of_sql():
+        names = ", ".join(f"--{name}" for name in options.of_sql())
+        raise DataError(f"{names} must be used with SQL; got {to}. Leave it out: other formats hold all that there is.")
+    return to
 
 
 def _by_ending(output: Path) -> str:

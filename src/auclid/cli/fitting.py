@@ -19,8 +19,7 @@ from auclid.calibrated import Calibrated
 from auclid.cli import _show, models
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
-from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives
-from auclid.cli.labels import ask_for_positive
+from auclid.cli.data import NO_LABELS, Options, Task, ask_for_positive, load_table, open_task, positives
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard

@@ -2,14 +2,13 @@
 
 import json
 from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid._hints import count_of
+from auclid._page import filled
 from auclid._page import page as whole_page
 from auclid._page.svg import Frame, nice, span
 from auclid.cli import _show
@@ -17,7 +16,7 @@ from auclid.cli._show import escape as plain
 from auclid.cli.data import option_column, scan_columns, text
 from auclid.cli.ordered_rows import OrderOptions, outcomes
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.saved import SavedModel
+from auclid.cli.saved import Answers, SavedModel
 from auclid.cli.thresholds import Purpose
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
@@ -95,8 +94,8 @@ def _ordered_profile(saved: SavedModel, reference: Path, options: MonitoringOpti
         return counts
     if np.isnan(order["value"]).any():
         raise DataError(f"--reference must have an outcome in each row; {str(reference)!r} has gaps.")
-    scores = np.concatenate([each.scores for each in saved.answers(saved.scan(reference, None, options.memory))])
-    value, _, _, se = order_concordance(order, scores)
+    every = Answers.joined(saved.answers(saved.scan(reference, None, options.memory)))
+    value, _, _, se = order_concordance(order, every.scores)
     return counts._replace(auc=value, auc_se=se)
 
 
@@ -140,24 +139,24 @@ def _scored(
             with names_known():
                 answers.append(saved.answer(table))
             counted.append(count(table))
-    scores = np.concatenate([each.scores for each in answers])
-    called = np.concatenate([each.called for each in answers])
-    alerts = called if options.threshold is None else scores > options.threshold
-    proba = [each.probabilities for each in answers if each.probabilities is not None]
+    every = Answers.joined(answers)
+    alerts = every.called if options.threshold is None else every.scores > options.threshold
     time = None if options.time is None else option_column(path, "time", options.time)
-    return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time, order), counted
+    return ScoredRows(every.scores, alerts, labels, every.probabilities, time, order), counted
 
 
 def _joined(parts: list[ScoredRows]) -> ScoredRows:
-    """The rows of all files; labels that a file lacks are not known yet."""
+    """The rows of all files; labels or outcomes that only some files have are not known yet of the others."""
     if any(part.order is not None for part in parts):
         parts = [part._replace(order=unknown_order(len(part.scores))) if part.order is None else part for part in parts]
-    if any(part.labels is not None for part in parts):
-        unknown = [np.full(len(part.scores), np.nan) for part in parts]
-        pairs = zip(parts, unknown, strict=True)
-        parts = [part._replace(labels=gaps) if part.labels is None else part for part, gaps in pairs]
+    elif any(part.labels is not None for part in parts):
+        parts = [_without_labels(part) if part.labels is None else part for part in parts]
     columns = zip(*parts, strict=True)
     return ScoredRows(*(None if any(each is None for each in c) else np.concatenate(c) for c in columns))  # type: ignore
+
+
+def _without_labels(part: ScoredRows) -> ScoredRows:
+    return part._replace(labels=np.full(len(part.scores), np.nan))
 
 
 def _tell(report: MonitorReport, output: Path) -> None:
@@ -173,9 +172,9 @@ def _tell(report: MonitorReport, output: Path) -> None:
 
 def page(report: MonitorReport, source: str, positive: str | None) -> str:
     """The report as one HTML file; ``positive`` is None of a model that ranks ordered rows."""
-    template = (resources.files("auclid.cli") / "page" / "monitor.html").read_text("utf-8")
     alarms = report.alarms
-    body = Template(template).substitute(
+    body = filled(
+        "monitor.html",
         source=escape(source),
         verdict=escape(" ".join(alarms) if alarms else "Nothing calls for action."),
         facts=escape(_facts(report, positive)),

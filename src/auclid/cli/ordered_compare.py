@@ -13,14 +13,13 @@ from sklearn.pipeline import Pipeline
 from auclid.cli import _show
 from auclid.cli._show import escape
 from auclid.cli.compare import Protocol
-from auclid.cli.comparing import Outputs, write_table
+from auclid.cli.comparing import Outputs
 from auclid.cli.ordered import SCORECARD, method_name, ranker
 from auclid.cli.ordered_page import ordered_page, result_of
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.settings import Settings, settings_by_method
 from auclid.columns import Columns
 from auclid.comparison import ComparedModel, compare_ordered
-from auclid.io import replacing
 from auclid.validation.tables import take_rows
 
 COMPARED_METHODS = ("square", "squared_hinge", SCORECARD)
@@ -49,9 +48,7 @@ def compare(
             table.y,
             groups=table.groups,
             baseline=[name for name, is_baseline, _ in chosen if is_baseline],
-            cv="auto" if protocol.cv is None else protocol.cv,
-            repeats="auto" if protocol.repeats is None else protocol.repeats,
-            test_size=protocol.test_size,
+            **protocol.splits(),
             budget=protocol.budget,
             n_jobs=protocol.n_jobs,
             random_state=seed,
@@ -64,13 +61,8 @@ def compare(
     for model in found.models:
         _show.say(escape(_line(model)))
     _tell_left_out(options)
-    with replacing(outputs.report, "w") as file:
-        file.write(ordered_page(result_of(data, table, found.rows, found.ranked, found.how)))
-    if outputs.table is not None:
-        write_table(outputs.table, [(data.name, model) for model in found.models])
-    for what, path in zip(("Report", "Table"), outputs, strict=True):
-        if path is not None:
-            _show.say(escape(f"{what}: {path}"))
+    outputs.write(ordered_page(result_of(data, table, found.rows, found.ranked, found.how)), {data.name: found})
+    outputs.tell()
 
 
 def _line(model: ComparedModel) -> str:

@@ -1,14 +1,13 @@
 """The page of rows with an order: concordance intervals, AUC over time, AUC by group."""
 
 from html import escape
-from importlib import resources
 from pathlib import Path
-from string import Template
 from typing import NamedTuple
 
 import numpy as np
 
 from auclid._hints import count_of
+from auclid._page import filled
 from auclid._page import page as whole_page
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
 from auclid.cli.ordered_rows import OrderedTable
@@ -68,8 +67,8 @@ def ordered_page(result: OrderedResult) -> str:
     if result.has_group_aucs:
         best = result.best_of_each_side
         figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in best]
-    template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
-    body = Template(template).substitute(
+    body = filled(
+        "ordered.html",
         title=escape(result.source),
         facts=escape(result.facts),
         models="".join(_line(row) for row in result.models),

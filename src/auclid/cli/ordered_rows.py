@@ -102,9 +102,7 @@ def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) 
         return OrderedTable(X, values, None, values, groups)
     event = event_column("auclid", _numbers(option_column(data, "event", options.event)))
     survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
-    y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
-    y["event"], y["time"] = survival.event, survival.time
-    return OrderedTable(X, y, survival, survival.time, groups)
+    return OrderedTable(X, survival.structured(), survival, survival.time, groups)
 
 
 def _levels(target: Any, options: OrderOptions) -> np.ndarray:

@@ -14,12 +14,8 @@ from auclid.io import may_write
 def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path]) -> None:
     """Refuse a file to write that is read, that is written twice, or that cannot be written.
 
-    Parameters
-    ----------
-    reads : mapping
-        Files, folders and globs, by the argument that names each.
-    writes : mapping
-        Files, by the option that names each, or by what they are.
+    ``reads`` are files, folders and globs by the argument that names each, ``writes`` files by the option that names
+    each, or by what they are.
     """
     for option, path in writes.items():
         if not Path(os.path.realpath(path)).parent.is_dir():

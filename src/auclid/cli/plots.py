@@ -7,6 +7,8 @@ import numpy as np
 from auclid._page.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame, nice, span, text
 from auclid.cli.verdict import measured_by
 from auclid.comparison import ComparedModel
+from auclid.metrics._roc import roc_curve
+from auclid.plot._axes import thin
 from auclid.reports import curves
 
 
@@ -21,13 +23,13 @@ def roc_plot(
     frame, bands, lines = Frame((0.0, 1.0), (0.0, 1.0)), [], []
     ticks = np.linspace(0.0, 1.0, 6)
     for row in reversed(rows):
-        curve, chosen = curves.roc(is_pos, row.scores), any(row is each for each in (best, rival))
+        curve, chosen = roc_curve(is_pos, row.scores), any(row is each for each in (best, rival))
         css = f"{'rival' if row.is_baseline else 'ours'} {'' if chosen else 'faint'}"
         if chosen:
             upper, lower = curves.band(curve)
             edge = np.concatenate([upper[0], lower[0][::-1]]), np.concatenate([upper[1], lower[1][::-1]])
             bands.append(f'<path class="band {css}" d="{frame.path(*edge)}Z"/>')
-        keep = curves.thin(curve.fpr, curve.tpr)
+        keep = thin(curve.fpr, curve.tpr, curves.PIXELS)
         line = frame.path(curve.fpr[keep], curve.tpr[keep])
         lines.append(f'<path class="line {css}" d="{line}"><title>{escape(row.name)}</title></path>')
     chance = f'<path class="chance" d="{frame.path([0, 1], [0, 1])}"/>'

@@ -3,23 +3,24 @@
 import re
 from collections.abc import Container, Iterable, Mapping
 from html import escape
-from importlib import resources
 from importlib.util import find_spec
 from io import StringIO
-from string import Template
 from typing import Any
 
 import numpy as np
 
 from auclid._hints import count_of
+from auclid._page import filled
 from auclid._page import page as whole_page
 from auclid.additive._html import shape_figure, shape_title
-from auclid.additive._plot import by_importance
+from auclid.additive._shapes import by_importance
 from auclid.cli import plots
 from auclid.cli.compare import HeldOutComparison
 from auclid.cli.verdict import Answer, likely, measured_by, signed
 from auclid.comparison import ComparedModel, TableComparison
 from auclid.metrics import lift_table
+from auclid.metrics._rates import wilson
+from auclid.metrics._roc import roc_curve
 from auclid.plot import critical_difference
 from auclid.reports import curves
 from auclid.reports._numbers import Scored, numbers
@@ -28,14 +29,13 @@ from auclid.reports._section import script, section
 
 def report(result: HeldOutComparison) -> str:
     """The page of a comparison, as text."""
-    page = resources.files("auclid.cli") / "page"
-    template = (page / "report.html").read_text("utf-8")
     rows, is_pos = result.found.ranked, result.is_pos
     scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
     found = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
     classes = result.data.classes[0], result.data.classes[1]
-    body = Template(template).substitute(
+    body = filled(
+        "compare.html",
         source=escape(result.data.source),
         answers=_answers(result.answers),
         tests=escape(_tests(result)),
@@ -113,8 +113,8 @@ def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison])
         f'<tr><th scope="row" class="name">{escape(name)}</th><td>{rank:.2f}</td><td>{aucs.mean():.4f}</td></tr>'
         for name, rank, aucs in zip(ranks.names, ranks.ranks, ranks.aucs, strict=True)
     )
-    template = (resources.files("auclid.cli") / "page" / "ranks.html").read_text("utf-8")
-    body = Template(template).substitute(
+    body = filled(
+        "ranks.html",
         count=len(ranks.tables),
         diagram=_diagram(ranks),
         difference=f"{ranks.critical_difference:.2f}",
@@ -245,7 +245,7 @@ def _name(number: int | str, row: ComparedModel) -> str:
 
 def _model(number: int, row: ComparedModel, is_pos: np.ndarray) -> dict[str, str]:
     """What the page shows of one model besides its decisions: histogram, alternatives and lift."""
-    curve = curves.roc(is_pos, row.scores)
+    curve = roc_curve(is_pos, row.scores)
     choices = curves.alternatives(is_pos, row.scores, curve)
     chosen = choices[0][1]
     hidden = "" if number == 0 else " hidden"
@@ -279,5 +279,5 @@ def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
 
 def _rate(count: float, total: float) -> str:
     """A share in percent, with Wilson's interval."""
-    low, high = curves.wilson(count, total, curves.LEVEL)
+    low, high = wilson(count, total, curves.LEVEL)
     return f"{100 * count / total:.1f}<small>{100 * low:.1f}–{100 * high:.1f}</small>"

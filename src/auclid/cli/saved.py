@@ -1,6 +1,6 @@
 """A model file as `auclid predict` and `auclid evaluate` use it: the model, and what `auclid fit` recorded with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +41,15 @@ class Answers(NamedTuple):
     """Whether a row is called positive at the model's own threshold."""
     labels: list[str]
     """Empty of a model that ranks ordered rows and was given no threshold."""
+
+    @classmethod
+    def joined(cls, answers: Iterable["Answers"]) -> "Answers":
+        """The answers of all blocks as one."""
+        parts = list(answers)
+        scores, called = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "called"))
+        known = [part.probabilities for part in parts if part.probabilities is not None]
+        proba = np.concatenate(known) if len(known) == len(parts) else None
+        return cls(scores, proba, called, [label for part in parts for label in part.labels])
 
 
 class SavedModel(NamedTuple):

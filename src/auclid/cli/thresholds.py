@@ -101,12 +101,3 @@ def apply_threshold(saved: SavedModel, answers: Answers, threshold: float) -> An
     return answers._replace(called=called, labels=saved.class_names(called))
 
 
-def joined(parts: list[Answers]) -> Answers:
-    """The answers of all blocks as one."""
-    proba = [part.probabilities for part in parts if part.probabilities is not None]
-    return Answers(
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate(proba) if proba else None,
-        np.concatenate([part.called for part in parts]),
-        [label for part in parts for label in part.labels],
-    )

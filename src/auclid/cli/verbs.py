@@ -8,14 +8,13 @@ import numpy as np
 from auclid._hints import count_of
 from auclid.cli import _show, evaluation, fitting, ordered, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
+from auclid.cli.data import NO_LABELS, Options, ask_for_positive, option_column, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
-from auclid.cli.labels import ask_for_positive
 from auclid.cli.ordered_rows import OrderOptions
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
 from auclid.cli.stdin import STDIN, is_copy
-from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
+from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold
 from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
@@ -66,7 +65,7 @@ def predict(
     with _show.passes(rows):
         answers: Iterable[Answers] = counted
         if purpose.given:
-            every = joined(list(counted))
+            every = Answers.joined(counted)
             threshold = chosen_threshold(purpose, saved, every, keep)
             answers = [apply_threshold(saved, every, threshold)]
             called = f"{int(np.sum(every.scores > threshold)):,} of {count_of(len(every.scores), 'row')}"
@@ -107,7 +106,9 @@ def _measured(
     rows = saved.scan_labelled(data, target, memory)
     with _show.passes(rows):
         labelled, notes = labelled_rows(rows, target)
-        scores, called, probability = evaluation.scores_of(saved.answers(rows), labelled)
+        every = Answers.joined(saved.answers(rows))
+    scores, called = every.scores[labelled], every.called[labelled]
+    probability = None if every.probabilities is None else every.probabilities[labelled]
     y = rows.labels().values(labelled)
     y = y.astype(str) if y.dtype == object else y
     if positive is None:

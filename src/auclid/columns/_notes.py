@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid._hints import listed
 from auclid.validation.vectors import MAX_EXACT_INTEGER
 
 HEAD_ROWS = 1_000
@@ -74,9 +75,3 @@ def notes(findings: Findings, ranked: list[str]) -> list[str]:
 
 def _has(names: list[str]) -> str:
     return "has" if len(names) == 1 else "have"
-
-
-def listed(names: list[str], most: int = 5) -> str:
-    """Names in quotes; of many, the first ones."""
-    first = ", ".join(map(repr, names[:most]))
-    return first if len(names) <= most else f"{first} and {len(names) - most} more"

@@ -245,14 +245,19 @@ class ColumnMoments(NamedTuple):
         return ColumnMoments(mass, self.mean + gap * share, scatter)
 
 
+def _ranked_rows(X: np.ndarray, learnt: NumericScaling) -> np.ndarray:
+    """Rows with missing values filled, of size one, and ranked where columns are."""
+    Z = np.where(np.isnan(X), learnt.median, X) / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
+    return Z
+
+
 def part_moments(part: Part, learnt: NumericScaling, largest_weight: float) -> ColumnMoments:
-    """The `ColumnMoments` of a part, with missing values filled, of size one and ranked where columns are."""
+    """The `ColumnMoments` of the ranked rows of a part."""
     n, d = part.X.shape
     if not n:
         return ColumnMoments(0.0, np.zeros(d), np.zeros(d))
-    filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = filled / learnt.size
-    rank_columns(Z, learnt.ranked, learnt.grids)
+    Z = _ranked_rows(part.X, learnt)
     if part.weight is None:
         return ColumnMoments(float(n), Z.mean(axis=0, dtype=np.float64), n * Z.var(axis=0, dtype=np.float64))
     weight = part.weight / largest_weight
@@ -276,9 +281,7 @@ def add_rows(
     dtype, constant = learnt.middle.dtype, learnt.reach == 0.0
     scatter = np.where(constant, 0.0, np.square(learnt.spread, dtype=np.float64)) * learnt.mass
     both = ColumnMoments(learnt.mass, learnt.middle, scatter) + part_moments(part, learnt, 1.0)
-    filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = filled / learnt.size
-    rank_columns(Z, learnt.ranked, learnt.grids)
+    Z = _ranked_rows(part.X, learnt)
     low = np.minimum(learnt.low + learnt.reach, Z.min(axis=0))
     high = np.maximum(learnt.high - learnt.reach, Z.max(axis=0))
     deviation, reach = np.sqrt(both.scatter / both.mass), high - low

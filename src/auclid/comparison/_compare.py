@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +17,10 @@ from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.columns import Columns
 from auclid.comparison._measure import Budget, run_trials
-from auclid.comparison._model import ComparedModel
 from auclid.comparison._results import ModelComparison
 from auclid.comparison._rows import ComparedRows
 from auclid.comparison._splits import SplitPlan, plan_splits
-from auclid.comparison._tests import ClassJudge, SplitJudge, measured, paired_differences
+from auclid.comparison._tests import ClassJudge, ComparedModel, SplitJudge, measured, paired_differences
 from auclid.comparison._tuning import tuned
 from auclid.errors import invalid_type, invalid_value
 from auclid.metrics._cross_val import checked_splits
@@ -133,15 +133,8 @@ def compare(
     if getattr(getattr(y, "dtype", None), "names", None):
         hint = "Censored times are compared by compare_ordered."
         raise invalid_value(owner, "y", "hold two labels", list(y.dtype.names), hint)  # type: ignore[union-attr]
-    named = named_estimators(estimators)
-    rivals = baseline_names(baseline, list(named))
-    number_in(owner, "level", level, 0.0, 1.0)
-    one_of(owner, "correction", correction, ("holm", "bonferroni", "none"))
-    one_of(owner, "error", error, ("raise", "keep"))
-    if budget is not None:
-        number_in(owner, "budget", budget, 0.0, np.inf)
-    is_seed = isinstance(random_state, int | np.integer)
-    seed = int(random_state) if is_seed else int(generator(random_state).integers(2**31))
+    run = ComparisonRun(owner, baseline, level, correction, budget, n_jobs, error, progress)
+    named, seed = named_estimators(estimators), seed_of(random_state)
     region = checked_region(owner, max_fpr, 0.0)
     if time is not None and sample_weight is not None:
         time = column(owner, "time", time)[weight_column(owner, sample_weight) > 0.0]
@@ -149,31 +142,40 @@ def compare(
     plan = plan_splits(rows, cv, repeats, test_size, time, seed)
     if whole_number(owner, "tune", tune, 0):
         named = tuned(named, tune, grids or {}, region.max_fpr, seed)
-    run = ComparisonPlan(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
     return run.compare(named, rows, plan, lambda measured: ClassJudge(measured, level, region))
 
 
-class ComparisonPlan(NamedTuple):
-    """How estimators are run and compared, whatever their rows are measured by."""
+@dataclass(frozen=True)
+class ComparisonRun:
+    """How estimators are run and compared, whatever their rows are measured by: checked parameters of `compare`."""
 
-    rivals: list[str]
-    """The names of the baselines."""
+    owner: str
+    baseline: str | Sequence[str] | None
+    level: float
     correction: str
-    budget: Budget
+    budget: float | None
     n_jobs: int | None
-    keep_failures: bool
+    error: str
     progress: Callable[[str], None] | None
+
+    def __post_init__(self) -> None:
+        number_in(self.owner, "level", self.level, 0.0, 1.0)
+        one_of(self.owner, "correction", self.correction, ("holm", "bonferroni", "none"))
+        one_of(self.owner, "error", self.error, ("raise", "keep"))
+        if self.budget is not None:
+            number_in(self.owner, "budget", self.budget, 0.0, np.inf)
 
     def compare(
         self, named: dict[str, Any], rows: ComparedRows, plan: SplitPlan, judge_of: Callable[[Any], SplitJudge]
     ) -> ModelComparison:
         """The comparison of these estimators on the splits of a plan."""
-        rows = rows._replace(splits=plan.splits)
+        rivals = _baseline_names(self.baseline, list(named))
+        rows, budget = rows._replace(splits=plan.splits), Budget(self.budget, plan.descriptions)
         with threadpool_limits(1):
-            trials = run_trials(named, rows, self.budget, self.n_jobs, self.progress, self.keep_failures)
+            trials = run_trials(named, rows, budget, self.n_jobs, self.progress, self.error == "keep")
         judge = judge_of(rows._replace(X=None, splits=plan.splits[: len(trials)]))
         models = [measured(name, [each[k] for each in trials], judge) for k, name in enumerate(named)]
-        models, pairs = _compared(models, self.rivals, judge, self.correction)
+        models, pairs = _compared(models, rivals, judge, self.correction)
         how, planned = plan.descriptions[len(trials)], plan.descriptions[len(plan.splits)]
         notes = [] if how == planned else [f"Measured by {how} instead of {planned}, for want of time."]
         return ModelComparison(models, pairs, judge.level, how, judge.rows.splits, judge.held_out, notes, judge)
@@ -191,12 +193,18 @@ def _compared(
     if best is None:
         return order, [] if rivals else paired_differences(list(combinations(fitted, 2)), judge, correction)
     pairs = [(model, best) for model in fitted if model.name != best.name]
-    gaps = {metric: paired_differences(pairs, judge, correction, metric) for metric in judge.metrics}
+    gaps = {metric: paired_differences(pairs, judge, correction, metric) for metric in judge.tests}
     of_auc, of_ap = ({gap.a: gap for gap in gaps.get(metric, [])} for metric in ("auc", "ap"))
     return [m._replace(gap=of_auc.get(m.name), ap_gap=of_ap.get(m.name)) for m in order], gaps["auc"]
 
 
-def baseline_names(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
+def seed_of(random_state: Any) -> int:
+    """The seed that splits and settings are drawn from."""
+    is_seed = isinstance(random_state, int | np.integer)
+    return int(random_state) if is_seed else int(generator(random_state).integers(2**31))
+
+
+def _baseline_names(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
     """The names of the baselines, which must be names of estimators."""
     rivals = [] if baseline is None else [baseline] if isinstance(baseline, str) else list(baseline)
     unknown = [name for name in rivals if name not in names]

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
-from auclid.comparison._rows import ComparedOrder, ComparedRows
+from auclid.comparison._rows import ComparedRows
 from auclid.data.encoding import is_frame
 from auclid.metrics._cross_val import rows_to_score
 from auclid.validation import take_rows
@@ -113,7 +113,7 @@ def _trial(estimator: Any, rows: ComparedRows, number: int, prepared: dict[str, 
         start = process_time()
         model.fit(X, y, **rows.fit_options(model, train))
         seconds = process_time() - start
-        scores, probabilities = _predictions(model, X_test, rows)
+        scores, probabilities = rows.scores("compare", model, X_test), rows.probabilities(model, X_test)
     converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
     fitted = model if columns is None else make_pipeline(columns, model)
     return SplitTrial(
@@ -125,15 +125,6 @@ def _trial(estimator: Any, rows: ComparedRows, number: int, prepared: dict[str, 
         converged=converged,
         warm_up=warm_up,
     )
-
-
-def _predictions(model: Any, X: Any, rows: ComparedRows) -> tuple[np.ndarray, np.ndarray | None]:
-    """Scores of the positive label and, where the model has them, probabilities."""
-    scores = rows.scores("compare", model, X)
-    if isinstance(rows, ComparedOrder) or not hasattr(model, "predict_proba"):
-        return scores, None
-    probabilities = np.asarray(model.predict_proba(X))[:, -1]
-    return scores, 1.0 - probabilities if rows.ranks_positive_low(model) else probabilities
 
 
 def _prepare(

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from auclid.comparison._compare import ComparisonPlan, baseline_names, named_estimators
-from auclid.comparison._measure import Budget
+from auclid.comparison._compare import ComparisonRun, named_estimators, seed_of
 from auclid.comparison._results import ModelComparison
 from auclid.comparison._rows import ComparedOrder
 from auclid.comparison._splits import MIN_TEST_ROWS, N_FOLDS, plan_splits
 from auclid.comparison._tests import OrderJudge
 from auclid.errors import invalid_value
 from auclid.validation.outcomes import group_codes, order_of, ordered_values, survival_target
-from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import same_length
 
 
@@ -33,7 +31,7 @@ def compare_ordered(
     correction: str = "holm",
     budget: float | None = None,
     n_jobs: int | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
     error: str = "raise",
     progress: Callable[[str], None] | None = None,
 ) -> ModelComparison:
@@ -71,14 +69,10 @@ def compare_ordered(
     ('5 folds', True)
     """
     owner = "compare_ordered"
+    run = ComparisonRun(owner, baseline, level, correction, budget, n_jobs, error, progress)
     named = named_estimators(estimators)
-    rivals = baseline_names(baseline, list(named))
-    number_in(owner, "level", level, 0.0, 1.0)
-    one_of(owner, "correction", correction, ("holm", "bonferroni", "none"))
-    one_of(owner, "error", error, ("raise", "keep"))
     rows = _checked_rows(owner, X, y, groups, N_FOLDS if isinstance(cv, str) else cv)
-    plan = plan_splits(rows, cv, repeats, test_size, None, random_state)
-    run = ComparisonPlan(rivals, correction, Budget(budget, plan.descriptions), n_jobs, error == "keep", progress)
+    plan = plan_splits(rows, cv, repeats, test_size, None, seed_of(random_state))
     return run.compare(named, rows, plan, lambda measured: OrderJudge(measured, level))
 
 
@@ -87,9 +81,7 @@ def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> Compar
     event = None
     if getattr(getattr(y, "dtype", None), "names", None) or hasattr(y, "columns"):
         survival = survival_target(owner, y)
-        values, event = survival.time, survival.event
-        y = np.empty(len(values), dtype=[("event", bool), ("time", float)])
-        y["event"], y["time"] = event, values
+        values, event, y = survival.time, survival.event, survival.structured()
     else:
         values = y = ordered_values(owner, "y", y)
     same_length(owner, X=np.empty(X.shape[0]), y=values)

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._page import table
-from auclid.comparison._model import ComparedModel
-from auclid.comparison._tests import SplitJudge, paired_differences
+from auclid.comparison._tests import ComparedModel, SplitJudge, paired_differences
 from auclid.errors import invalid_value
 from auclid.metrics import PairComparison
 

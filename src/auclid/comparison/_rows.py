@@ -35,6 +35,9 @@ class ComparedOrder(NamedTuple):
         """What the model predicts, which is finite: the higher, the higher a row is ranked."""
         return finite_scores(owner, model, model.predict(X))
 
+    def probabilities(self, model: Any, X: Any) -> None:
+        """None: there is no positive class."""
+
 
 ComparedRows = CrossValRows | ComparedOrder
 """What estimators are compared on."""

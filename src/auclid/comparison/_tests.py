@@ -1,13 +1,14 @@
 """Figures of each estimator over all splits, and paired tests of differences."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.comparison._measure import SplitTrial
-from auclid.comparison._model import ComparedModel
 from auclid.metrics import (
     PairComparison,
     auc_interval,
@@ -27,6 +28,40 @@ Figures = tuple[float, float, float, np.ndarray]
 """(Mean over splits, ends of its interval, value of each split)."""
 
 
+class ComparedModel(NamedTuple):
+    """One way to learn, measured on rows that it has not learnt from."""
+
+    name: str
+    auc: float
+    """Mean over splits; NaN where the model could not be fitted."""
+    low: float
+    high: float
+    folds: np.ndarray
+    """The AUC of each split."""
+    ap: float = np.nan
+    """Average precision, mean over splits."""
+    ap_low: float = np.nan
+    ap_high: float = np.nan
+    ap_folds: np.ndarray = np.zeros(0)
+    """The average precision of each split."""
+    seconds: float = np.nan
+    """Processor seconds of a fit, mean over splits, without compiling."""
+    is_baseline: bool = False
+    gap: PairComparison | None = None
+    """AUC minus that of the best baseline, where there are baselines and it is not that one."""
+    ap_gap: PairComparison | None = None
+    """Average precision minus that of the best baseline."""
+    scores: Any = None
+    """A score of each row that was held out, `ModelComparison.rows`, from the first split that holds it out."""
+    probabilities: Any = None
+    """Probabilities of these rows, where the model has them."""
+    fitted: Any = None
+    """The model of the first split, fitted."""
+    trouble: str = ""
+    """Why there are no figures."""
+    converged: bool = True
+
+
 @dataclass(frozen=True)
 class SplitJudge:
     """The rows of a comparison, and how models are measured on them."""
@@ -35,8 +70,14 @@ class SplitJudge:
     """``splits`` are those that were run."""
     level: float
 
-    metrics: ClassVar[tuple[str, ...]] = ("auc",)
-    """What models are compared by."""
+    @property
+    @abstractmethod
+    def tests(self) -> dict[str, Callable[..., Any]]:
+        """The paired test of two models' scores on one sample, by the metric: "auc" or "ap"."""
+
+    @abstractmethod
+    def sample(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """(Outcomes of the rows of these numbers, what metrics need beside them and the scores)."""
 
     @property
     def one_split(self) -> bool:
@@ -61,25 +102,26 @@ class SplitJudge:
         """The average precision, where rows have two classes."""
         return np.nan, np.nan, np.nan, np.zeros(0)
 
-    @abstractmethod
-    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
-        """The difference of two models on the rows of the only split, with a paired test."""
-
     def difference(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
         """The difference of two models, with a paired test on the rows or over the splits."""
         if self.one_split:
-            return self.paired_test(a, b, metric)
+            outcomes, how = self.sample(self.held_out)
+            return self.tests[metric](outcomes, a.scores, b.scores, **how)
         gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
         se, df = corrected_error(self.rows, gaps)
         question = checked_question("compare", self.level, "two-sided", 0.0)
         return answer(float(gaps.mean()), se, self.trials, question, df)
 
-    def over_splits(self, found: list[tuple[float, float, float, float]]) -> Figures:
-        """The mean of (value, low, high, standard error) of each split, with its interval.
+    def over_splits(self, interval: Callable[..., Any], trials: list[SplitTrial]) -> Figures:
+        """The mean over splits of a metric, which gives (value, low, high, standard error), with its interval.
 
         Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:
         se² = mean(se_v²) · r / J for J splits that hold out a row r times.
         """
+        found = []
+        for (_, test), trial in zip(self.rows.splits, trials, strict=True):
+            outcomes, how = self.sample(test)
+            found.append(interval(outcomes, trial.scores, **how)[:4])
         folds = np.array([value for value, *_ in found])
         if self.one_split:
             return *found[0][:3], folds
@@ -95,10 +137,13 @@ class ClassJudge(SplitJudge):
 
     region: Region
 
-    metrics: ClassVar[tuple[str, ...]] = ("auc", "ap")
+    @property
+    def tests(self) -> dict[str, Callable[..., Any]]:
+        """DeLong's test, and its like for average precision."""
+        return {"auc": partial(compare_auc, max_fpr=self.region.max_fpr), "ap": compare_average_precision}
 
-    def labels(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        """(Which rows are positive, their weights and groups as metrics take them), of the rows of these numbers."""
+    def sample(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """(Which rows are positive, their weights and groups), of the rows of these numbers."""
         groups, weight = (None if each is None else each[numbers] for each in (self.rows.cluster, self.rows.weight))
         return self.rows.is_pos[numbers], {"groups": groups, "sample_weight": weight, "level": self.level}
 
@@ -106,35 +151,26 @@ class ClassJudge(SplitJudge):
         """The AUC, or the partial AUC."""
         region = self.region
         if self.one_split:
-            is_pos, how = self.labels(self.rows.splits[0][1])
-            one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
-            return one.auc, one.low, one.high, np.array([one.auc])
+            return self.over_splits(partial(auc_interval, max_fpr=region.max_fpr), trials)
         folds = scored_folds("compare", self.rows, region, [[trial.of_partition] for trial in trials])
         found = mean_area(self.rows, folds, region, self.level)
         return found.auc, found.low, found.high, found.folds
 
     def average_precision(self, trials: list[SplitTrial]) -> Figures:
         """The average precision."""
-        found = []
-        for (_, test), trial in zip(self.rows.splits, trials, strict=True):
-            is_pos, how = self.labels(test)
-            one = average_precision_interval(is_pos, trial.scores, **how)
-            found.append((one.ap, one.low, one.high, one.se))
-        return self.over_splits(found)
-
-    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
-        """DeLong's test, or its like for average precision."""
-        is_pos, how = self.labels(self.held_out)
-        if metric == "ap":
-            return compare_average_precision(is_pos, a.scores, b.scores, **how)
-        return compare_auc(is_pos, a.scores, b.scores, max_fpr=self.region.max_fpr, **how)
+        return self.over_splits(average_precision_interval, trials)
 
 
 @dataclass(frozen=True)
 class OrderJudge(SplitJudge):
     """Rows with an order, by the concordance; groups that are held out whole are clusters."""
 
-    def order(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    @property
+    def tests(self) -> dict[str, Callable[..., Any]]:
+        """The paired test of two concordances."""
+        return {"auc": compare_concordance}
+
+    def sample(self, numbers: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """(Values, and what metrics need of their order), of the rows of these numbers."""
         rows = self.rows
         columns = {"event": rows.event, "groups": rows.groups, "clusters": rows.cluster}
@@ -143,17 +179,7 @@ class OrderJudge(SplitJudge):
 
     def auc(self, trials: list[SplitTrial]) -> Figures:
         """The concordance."""
-        found = []
-        for (_, test), trial in zip(self.rows.splits, trials, strict=True):
-            values, how = self.order(test)
-            one = concordance_interval(values, trial.scores, **how)
-            found.append((one.concordance, one.low, one.high, one.se))
-        return self.over_splits(found)
-
-    def paired_test(self, a: ComparedModel, b: ComparedModel, metric: str) -> Any:
-        """The paired test of two concordances."""
-        values, how = self.order(self.held_out)
-        return compare_concordance(values, a.scores, b.scores, **how)
+        return self.over_splits(concordance_interval, trials)
 
 
 def measured(name: str, trials: list[SplitTrial], judge: SplitJudge) -> ComparedModel:

@@ -43,7 +43,7 @@ class DaskDataset(Dataset):
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
-        numbers = _row_blocks(owner, X)
+        numbers = _row_blocks(X)
         labels, weights = (
             column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
             for name, part in (("y", y), ("sample_weight", weight))
@@ -305,7 +305,7 @@ def promises(collection: Any) -> Any:
     return collection.to_delayed(optimize_graph=False) if joined else found
 
 
-def _row_blocks(owner: str, X: Any) -> list:
+def _row_blocks(X: Any) -> list:
     """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
     blocks = promises(X)
     if isinstance(blocks, np.ndarray):
@@ -372,7 +372,7 @@ def partition_calls(
     import dask
 
     if allow_categorical and other_columns(X, "iuf"):
-        parts = _row_blocks(owner, X)
+        parts = _row_blocks(X)
     else:
         parts = DaskDataset(owner, X, allow_missing=allow_missing)._parts
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)

@@ -143,17 +143,17 @@ class Dataset(ABC):
     def reduce(self, function: Callable, *shared: Any) -> Any:
         """A handle of the sum of function(part, *shared) over parts, in a tree that depends on their number only."""
 
-    @abstractmethod
     def merge(self, function: Callable, *handles: Any) -> Any:
         """A handle of function(*values)."""
+        return function(*handles)
 
-    @abstractmethod
     def persist(self, handle: Any) -> Any:
         """Compute a handle where the parts are and keep it there, for repeated use."""
+        return handle
 
-    @abstractmethod
     def compute(self, handle: Any) -> Any:
         """The value of a handle."""
+        return handle
 
     @abstractmethod
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
@@ -244,15 +244,6 @@ class MemoryDataset(Dataset):
 
     def reduce(self, function: Callable, *shared: Any) -> Any:
         return tree_sum(function(part, *shared) for part in self._parts())
-
-    def merge(self, function: Callable, *handles: Any) -> Any:
-        return function(*handles)
-
-    def persist(self, handle: Any) -> Any:
-        return handle
-
-    def compute(self, handle: Any) -> Any:
-        return handle
 
     def transformed(self, step: Callable, width: int | None = None) -> "MemoryDataset":
         other = copy(self)

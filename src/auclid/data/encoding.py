@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._hints import did_you_mean, listed
+from auclid.errors import owner_name
 
 KINDS = ("number", "bool", "date", "category", "text")
 """A duration is a number of days. A time of day is a text. A column of texts that all read as numbers, or all as ISO
@@ -89,7 +90,7 @@ def _column(owner: object, name: str, cells: Any) -> Column:
     dtype = str(getattr(cells, "dtype", getattr(cells, "type", ""))).lower()
     values = _array(cells, dtype)
     if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} of {_owner_name(owner)} must hold real numbers.")
+        raise ValueError(f"Complex data not supported: column {name!r} of {owner_name(owner)} must hold real numbers.")
     if dtype.startswith(("cat", "enum", "dictionary")):
         return Column(name, "category", values)
     if dtype.startswith("bool"):
@@ -126,10 +127,6 @@ def _plain(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, dtype=object) if values.dtype.kind in "USTV" else np.asarray(values)
 
 
-def _owner_name(owner: object) -> str:
-    return owner if isinstance(owner, str) else type(owner).__name__
-
-
 # --- kinds of cells ---
 
 
@@ -139,7 +136,7 @@ def infer_kind(owner: object, name: str, values: np.ndarray) -> str:
     strange = [each for each in types if not issubclass(each, (Real, Decimal, np.bool_, *TEXTS, *DATES, *DURATIONS))]
     if strange:
         raise TypeError(
-            f"Column {name!r} of {_owner_name(owner)} holds a {strange[0].__name__}; the argument must be a string, "
+            f"Column {name!r} of {owner_name(owner)} holds a {strange[0].__name__}; the argument must be a string, "
             "a number, a boolean or a date in each cell. Turn it into one of these first."
         )
     if not types:
@@ -203,7 +200,7 @@ def as_numbers(owner: object, column: Column, missing_allowed: bool = True) -> n
     if np.isinf(out).any():
         nan, hint = (", or NaN where one is missing", ", or make it NaN") if missing_allowed else ("", "")
         raise ValueError(
-            f"Column {column.name!r} of {_owner_name(owner)} must hold finite numbers{nan}; got infinity. "
+            f"Column {column.name!r} of {owner_name(owner)} must hold finite numbers{nan}; got infinity. "
             f"Clip it{hint}."
         )
     return out
@@ -236,7 +233,7 @@ def _date(value: Any) -> np.datetime64:
 def _unlike(owner: object, column: Column, value: Any) -> ValueError:
     what = {"number": "numbers", "bool": "booleans or numbers", "date": "dates"}[column.kind]
     return ValueError(
-        f"Column {column.name!r} of {_owner_name(owner)} must hold {what}, as it did when it was fitted; got "
+        f"Column {column.name!r} of {owner_name(owner)} must hold {what}, as it did when it was fitted; got "
         f"{value!r}. Make it missing (None), or fit with rows that hold such values."
     )
 
@@ -283,7 +280,7 @@ def _index(owner: object, parameter: str, wanted: Any, names: Sequence[str]) -> 
         return list(names).index(wanted)
     hint = did_you_mean(wanted, names, show=repr) or f"There are: {listed(names)}."
     raise ValueError(
-        f"The '{parameter}' parameter of {_owner_name(owner)} must name columns of X, or number them from 0; "
+        f"The '{parameter}' parameter of {owner_name(owner)} must name columns of X, or number them from 0; "
         f"got {wanted!r}. {hint}"
     )
 
@@ -330,9 +327,9 @@ class ColumnEncoding:
         """Whether floats are indices in ``levels``."""
         return self.kind in ("category", "text")
 
-    def encode(self, values: Any, name: str) -> np.ndarray:
+    def encode(self, values: Any, name: str, max_levels: int = MAX_LEVELS) -> np.ndarray:
         """The floats of an Arrow column; ``name`` is for errors."""
-        return self._codes(values, name) if self.is_categorical else _ENCODERS[self.kind](values)
+        return self._codes(values, name, max_levels) if self.is_categorical else _ENCODERS[self.kind](values)
 
     def decode(self, numbers: np.ndarray) -> Any:
         """The Arrow column of these floats."""
@@ -350,15 +347,15 @@ class ColumnEncoding:
             return pa.array(EPOCH + days if self.kind == "date" else days, mask=missing)
         return pa.array(filled == 1.0, mask=missing)
 
-    def _codes(self, values: Any, name: str) -> np.ndarray:
+    def _codes(self, values: Any, name: str, max_levels: int) -> np.ndarray:
         texts, index = _distinct_texts(values, name)
         with _growing:
             for text in texts:
                 if text is not None and text not in self._index:
                     self._index[text] = len(self._index)
-            if len(self._index) > MAX_LEVELS:
+            if len(self._index) > max_levels:
                 raise ValueError(
-                    f"Column {name!r} must hold at most {MAX_LEVELS:,} different texts; it has more, so that it "
+                    f"Column {name!r} must hold at most {max_levels:,} different texts; it has more, so that it "
                     "identifies rows instead of grouping them. Leave it out with columns=[...]."
                 )
         return np.array([*(self._index.get(text, np.nan) for text in texts), np.nan])[index]  # type: ignore[arg-type]

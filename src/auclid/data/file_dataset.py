@@ -82,15 +82,6 @@ class FileDataset(Dataset):
         )
         return whole(chain.from_iterable(answers))
 
-    def merge(self, function: Callable, *handles: Any) -> Any:
-        return function(*handles)
-
-    def persist(self, handle: Any) -> Any:
-        return handle
-
-    def compute(self, handle: Any) -> Any:
-        return handle
-
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))

@@ -12,8 +12,8 @@ from auclid._threads import allowed_threads
 from auclid.data.blocks import concatenate_rows, first_nonfinite, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode, non_numeric
 from auclid.data.labels import Labels
-from auclid.data.parallel_read import check_block_size, count_missing, map_runs, missing_error, refuse_array
-from auclid.data.readers import Block, ColumnSelection, Reader, Run, SchemaChanged, open_source
+from auclid.data.parallel_read import check_block_size, check_finite, count_missing, map_runs, refuse_array
+from auclid.data.readers import ColumnSelection, Reader, Run, SchemaChanged, SourceBlock, open_source
 from auclid.data.readers.arrow import not_numbers
 from auclid.data.readers.reader import check_weight, first_rows, select_rows
 from auclid.data.sizes import as_bytes, as_count
@@ -280,7 +280,7 @@ class Rows:
                 X, y = self._join(first_rows(self.read(allow_categorical=True), rows))
         return self._decode_for_user(X), y
 
-    def _first_blocks(self) -> Iterator[Block]:
+    def _first_blocks(self) -> Iterator[SourceBlock]:
         """Blocks without a pass over all rows before, where the columns are known without one."""
         if self._reader.late_columns or self._passes:
             return self.read(allow_missing=True, allow_categorical=True)
@@ -325,7 +325,7 @@ class Rows:
         )
         return stack_rows(parts, len(index))
 
-    def _join(self, blocks: Iterator[Block]) -> tuple[Any, np.ndarray | None]:
+    def _join(self, blocks: Iterator[SourceBlock]) -> tuple[Any, np.ndarray | None]:
         """(X, y) of blocks."""
         parts = list(blocks)
         y = np.concatenate([block.y for block in parts]) if self.has_target else None
@@ -338,7 +338,7 @@ class Rows:
         for _ in self._source_blocks(keep_all=True):
             pass
 
-    def read(self, allow_missing: bool = False, allow_categorical: bool = False) -> Iterator[Block]:
+    def read(self, allow_missing: bool = False, allow_categorical: bool = False) -> Iterator[SourceBlock]:
         """Blocks with labels and weights: those kept, or those of the source, which are checked and kept.
 
         Parameters
@@ -379,7 +379,7 @@ class Rows:
         runs = [] if kept or not self._labelled or allowed_threads() < 2 else self._reader.runs()
         return runs if len(runs) >= _sizes.MIN_RUNS else []
 
-    def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
+    def _watched(self, blocks: Iterator[SourceBlock]) -> Iterator[SourceBlock]:
         done = 0
         for block in blocks:
             yield block
@@ -387,8 +387,8 @@ class Rows:
             self.watch(done, self._count)  # type: ignore[misc]
 
     def _check_blocks(
-        self, blocks: Iterator[Block], allow_missing: bool, allow_categorical: bool
-    ) -> Iterator[Block]:
+        self, blocks: Iterator[SourceBlock], allow_missing: bool, allow_categorical: bool
+    ) -> Iterator[SourceBlock]:
         for block in blocks:
             other = non_numeric(self._reader.encodings)  # of a function known by its first block
             if other and not allow_categorical:
@@ -397,12 +397,12 @@ class Rows:
                 raise DataError(self._missing_error)
             yield block
 
-    def _stored_blocks(self) -> Iterator[Block]:
+    def _stored_blocks(self) -> Iterator[SourceBlock]:
         start = 0
         for number, size in enumerate(self._sizes):
             part = slice(start, start + size)
             y = self._labels.values(part) if self._reader.has_target else None
-            yield Block(self._reader.conform(self._store.get(number)), y, self._weight(part))
+            yield SourceBlock(self._reader.conform(self._store.get(number)), y, self._weight(part))
             start += size
 
     def _weight(self, part: slice) -> np.ndarray | None:
@@ -413,7 +413,7 @@ class Rows:
                 self._weights = [np.concatenate(self._weights)]
         return self._weights[0][part]
 
-    def _source_blocks(self, keep_all: bool = False) -> Iterator[Block]:
+    def _source_blocks(self, keep_all: bool = False) -> Iterator[SourceBlock]:
         """A pass over the source, whose blocks are checked, and kept as far as memory and the source call for it."""
         reader, begin, number = self._reader, 0, -1
         reader.check_unchanged()
@@ -421,10 +421,10 @@ class Rows:
         keep = keep_all or (not reader.resident and (spool or self._may_fit()))
         for number, block in enumerate(reader.read()):
             X = reader.conform(block.X)
-            error = missing_error(reader, number, begin, X)
+            missing = check_finite(reader, number, begin, X)
             with self._lock:
                 self._record(number, block)
-                self._record_missing(number, X, error)
+                self._record_missing(number, X, missing)
                 if keep and number == len(self._store):
                     keep = self._store.add(block.X, spool)
             begin += X.shape[0]
@@ -449,7 +449,7 @@ class Rows:
             self._count, self._labelled, self._passes = rows, True, self._passes + 1
             self._complete = len(self._store) == blocks
 
-    def _record(self, number: int, block: Block) -> None:
+    def _record(self, number: int, block: SourceBlock) -> None:
         """Keep labels, weights and size of a block that is read for the first time."""
         if number == len(self._sizes):
             self._sizes.append(block.rows)
@@ -460,13 +460,13 @@ class Rows:
         if block.weight is not None and number == len(self._weights) and not self._labelled:
             self._weights.append(check_weight(block.weight, number, self._reader.where))
 
-    def _record_missing(self, number: int, X: Any, error: str | None) -> None:
+    def _record_missing(self, number: int, X: Any, message: str | None) -> None:
         """Count the missing values of a block that is read for the first time."""
-        self._missing_error = self._missing_error or error
+        self._missing_error = self._missing_error or message
         if number != self._counted:
             return
         self._counted += 1
-        if error is not None:
+        if message is not None:
             self._missing.update(count_missing(X, self._reader.columns))
 
     def _read_labels(self) -> None:

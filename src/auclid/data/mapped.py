@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid.data.blocks import stack_rows
 from auclid.data.files import Rows
-from auclid.data.readers import Block, Reader
+from auclid.data.readers import Reader, SourceBlock
 from auclid.data.readers.reader import select_rows
 
 
@@ -36,27 +36,27 @@ class Mapped(Reader):
     def count(self) -> int | None:  # type: ignore[override]
         return self.rows.shape[0] if self.index is None else len(self.index)
 
-    def _map(self, block: Block) -> Block:
+    def _map(self, block: SourceBlock) -> SourceBlock:
         X = block.X if self.numbers is None or block.X is None else self.numbers(self._decode(block.X))
         y = block.y if self.labels is None or block.y is None else self.labels(block.y)
-        return Block(X, y, block.weight)
+        return SourceBlock(X, y, block.weight)
 
-    def _select(self, blocks: Iterator[Block]) -> Iterator[Block]:
+    def _select(self, blocks: Iterator[SourceBlock]) -> Iterator[SourceBlock]:
         """The rows of the index; blocks that have none are left out."""
         return blocks if self.index is None else (each for each in select_rows(blocks, self.index) if each.rows)
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         # the consumer of these rows is told of missing values
         return map(self._map, self._select(self.rows.read(allow_missing=True, allow_categorical=self.decoded)))
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         return map(self._map, self._select(self._labels_only())) if self.has_target else None
 
-    def _labels_only(self) -> Iterator[Block]:
+    def _labels_only(self) -> Iterator[SourceBlock]:
         labels, weight, start = self.rows.labels(), self.rows.sample_weight(), 0
         for size in self.rows.block_sizes():
             part = slice(start, start + size)
-            yield Block(None, labels.values(part), None if weight is None else weight[part])
+            yield SourceBlock(None, labels.values(part), None if weight is None else weight[part])
             start += size
 
     def take(self, index: np.ndarray) -> Any:

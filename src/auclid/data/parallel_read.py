@@ -8,15 +8,18 @@ import numpy as np
 
 from auclid._threads import bounded_thread_map
 from auclid.data.blocks import describe_nonfinite, first_nonfinite, is_sparse
-from auclid.data.readers import Block, Reader, Run
+from auclid.data.readers import Reader, Run, SourceBlock
 from auclid.errors import DataError
 
 MAX_PARALLEL = 4
 """Runs that are read at a time, at the most: each holds its rows decoded, and what decoding needs beside them."""
 
 
-def missing_error(reader: Reader, number: int, begin: int, X: Any) -> str | None:
-    """The message for the first missing number of a block, whose first row is ``begin``; raises for infinity."""
+def check_finite(reader: Reader, number: int, begin: int, X: Any) -> str | None:
+    """Refuse a block with infinity; the message for its first missing number, which some estimators allow.
+
+    ``begin`` is the number of its first row.
+    """
     place = first_nonfinite(X)
     if place is None:
         return None
@@ -63,13 +66,13 @@ def _answer(
 
 def _checked_blocks(
     reader: Reader, sizes: Sequence[int], allow_missing: bool, run: Run, first: int
-) -> Iterator[tuple[int, Block]]:
+) -> Iterator[tuple[int, SourceBlock]]:
     """The blocks of a run with their numbers, from ``first`` on."""
     begin = run.begin
     for number, block in enumerate(run.read(), first):
-        error = missing_error(reader, number, begin, block.X)
-        if error is not None and not allow_missing:
-            raise DataError(error)
+        missing = check_finite(reader, number, begin, block.X)
+        if missing is not None and not allow_missing:
+            raise DataError(missing)
         check_block_size(reader, number, block.X.shape[0], sizes)
         begin += block.X.shape[0]
         yield number, block

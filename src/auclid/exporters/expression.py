@@ -189,9 +189,9 @@ class Score(NamedTuple):
 # Making expressions
 
 
-def straight(x: Expression, slope: float, value: float = 0.0, missing: float = float("nan")) -> Piecewise:
-    """value + slope·x."""
-    return Piecewise(x, (), (Piece(0.0, value, slope),), missing)
+def straight(x: Expression, slope: float) -> Piecewise:
+    """slope·x, missing where x is."""
+    return Piecewise(x, (), (Piece(0.0, 0.0, slope),), float("nan"))
 
 
 def interpolated(x: Expression, knots: Sequence[float], values: Sequence[float], missing: float) -> Piecewise:

@@ -54,17 +54,7 @@ ORDER_CLASSES = np.array(["lower", "higher"])
 
 
 def score_of(model: Any, names: Sequence[str] | None = None) -> Score:
-    """The `Score` of a fitted model; ``names`` are those of its columns, where it was fitted to an array.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    names : sequence of str, optional
-
-    Returns
-    -------
-    Score
-    """
+    """The `Score` of a fitted model; ``names`` are those of its columns, where it was fitted to an array."""
     check_is_fitted(model)
     own = _own_names(model)
     inputs = tuple(_input_columns(model, _checked_names(model, own, names)))

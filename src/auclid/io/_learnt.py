@@ -82,16 +82,9 @@ def _parse_alternative(text: str) -> Iterator[Spec]:
 
 
 def check_attributes(owner: str, holds: str, values: Mapping[str, Any]) -> None:
-    """Raise unless the values that an object has fit its specifications and one another.
+    """Raise unless the attributes of an object, ``values``, fit the specifications ``holds`` and one another.
 
-    Parameters
-    ----------
-    owner : str
-        The name of its class, for the error.
-    holds : str
-        The specifications.
-    values : dict of str to anything
-        Its attributes; those without a specification are not looked at.
+    ``owner`` is the name of its class, for the error; attributes without a specification are not looked at.
     """
     sizes: Sizes = {}
     for name, spec in parse_specs(holds).items():
@@ -268,14 +261,7 @@ STATE_SIZES = ("buffer_size", "rank")
 
 
 def check_estimator(model: Any, holds: str) -> None:
-    """Raise unless an estimator of auclid is such as its class would have made.
-
-    Parameters
-    ----------
-    model : estimator
-    holds : str
-        The specifications of its attributes.
-    """
+    """Raise unless an estimator of auclid is such as its class would have made; ``holds`` specifies its attributes."""
     name = type(model).__name__
     check_attributes(name, holds, vars(model))
     model._validate_params()

@@ -136,12 +136,7 @@ def _neutralize(name: str, state: dict[str, Any], source: ValueReader) -> None:
 
 
 def check_object(value: Any) -> None:
-    """Raise unless parameters are valid and what the object has learnt fits together.
-
-    Parameters
-    ----------
-    value : object of a class in the table
-    """
+    """Raise unless the parameters of an object of the table are valid and what it has learnt fits together."""
     name = type(value).__name__
     check_attributes(name, ANY_ESTIMATOR + SKLEARN_TYPES[HOMES[name]][name], vars(value))
     _check_feature_count(value)

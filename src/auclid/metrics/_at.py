@@ -26,7 +26,7 @@ from auclid.metrics._confusion import (
 from auclid.metrics._decision_results import MetricComparison, MetricInterval, TopK
 from auclid.metrics._rates import RATE_ROUNDING
 from auclid.metrics._roc import roc_curve
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import clopper_pearson
 from auclid.validation.parameters import number_in, one_of, whole_number
 
@@ -346,11 +346,6 @@ def checked_metric(owner: str, metric: str, beta: float) -> str:
 def named_metric(metric: str, beta: float) -> Metric:
     """The metric of a name."""
     return f_score(beta) if metric == "f1" else METRICS[SYNONYMS.get(metric, metric)]
-
-
-def checked_prevalence(owner: str, prevalence: float | None) -> float | None:
-    """The prevalence, or a sentence where it is no share."""
-    return None if prevalence is None else number_in(owner, "prevalence", prevalence, 0.0, 1.0)
 
 
 def difference_of(sample: Sample, a: Terms, b: Terms, question: Question) -> MetricComparison:

@@ -1,4 +1,4 @@
-"""The area under the ROC curve, whole and in part."""
+"""Figures of the whole ROC curve: the area under it, whole and in part, Gini and Kolmogorov-Smirnov."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auclid.metrics._partitioned import place_classes
 from auclid.metrics._placements import region_area
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import rates
-from auclid.metrics._sample import checked_region
+from auclid.metrics._sample import Sample, checked_region, checked_sample
 from auclid.validation.vectors import (
     column,
     declared_positive,
@@ -171,6 +171,85 @@ def partial_auc(
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined("partial_auc", float("nan"))
     return region.value(region_area(*rates(is_pos, score, weight), region))
+
+
+def gini(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Gini coefficient (accuracy ratio, Somers' D): 2 AUC - 1.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels; of two numbers the greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; 0 is guessing.
+
+    Examples
+    --------
+    >>> from auclid.metrics import gini
+    >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+
+    References
+    ----------
+    Somers (1962), A new asymmetric measure of association for ordinal variables, American Sociological Review 27.
+    """
+    sample = _ranked_sample("gini", y_true, y_score, sample_weight, pos_label)
+    return 2.0 * auc_from_parts(sample.is_pos, sample.scores[0], sample.weight) - 1.0
+
+
+def ks(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Kolmogorov-Smirnov distance of the two classes' scores: the largest |TPR - FPR| of any threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels; of two numbers the greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from auclid.metrics import ks
+    >>> ks([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+
+    References
+    ----------
+    Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Annals of Math. Statistics 19.
+    """
+    sample = _ranked_sample("ks", y_true, y_score, sample_weight, pos_label)
+    fpr, tpr = rates(sample.is_pos, sample.scores[0], sample.weight)
+    return float(np.abs(tpr - fpr).max())
+
+
+def _ranked_sample(
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+) -> Sample:
+    """Rows of both classes, of which only the order of scores counts."""
+    rows = {"sample_weight": sample_weight, "pos_label": pos_label}
+    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1, only_ranked=True)
 
 
 def auc_from_parts(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> float:

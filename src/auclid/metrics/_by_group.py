@@ -84,7 +84,7 @@ def auc_by_group(
     )
     names, member = _members(owner, y_true, groups, sample_weight)
     _refuse_half_groups(owner, sample, member, names)
-    own = [_only(sample, member == g) for g in range(len(names))]
+    own = [sample.group(member == g) for g in range(len(names))]
     intervals = {name: interval(rows, WHOLE, Plan(), level) for name, rows in zip(names, own, strict=True)}
     cells = _cells(sample, member, len(names))
     worst = _worst(sample, cells, names, Question(level))
@@ -117,11 +117,6 @@ def _refuse_half_groups(owner: str, sample: Sample, member: np.ndarray, names: l
             )
 
 
-def _only(sample: Sample, rows: np.ndarray) -> Sample:
-    weight = None if sample.weight is None else sample.weight[rows]
-    return Sample(sample.is_pos[rows], (sample.scores[0][rows],), weight, None)
-
-
 class _Cells(NamedTuple):
     """AUCs of the positives of each group against the negatives of each, less that of all rows: terms of their errors.
 
@@ -152,8 +147,7 @@ def _cells(sample: Sample, member: np.ndarray, size: int) -> _Cells:
     for g in range(size):
         pos[g][size], neg[g][size] = of_pos[rows_pos[g]], of_neg[rows_neg[g]]
         for h in range(size):
-            rows = np.concatenate([rows_pos[g], rows_neg[h]])
-            chosen = _only(sample, rows)
+            chosen = sample.group(np.concatenate([rows_pos[g], rows_neg[h]]))
             cell = area_terms(chosen, chosen.scores[0])
             table[g, h], pos[g][h], neg[h][g] = cell.area, cell.pos, cell.neg
     for each in pos:

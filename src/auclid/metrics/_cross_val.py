@@ -232,7 +232,7 @@ class CrossValRows(NamedTuple):
         """What `fit` is given beside X and y of the rows of these numbers: their weights, where there are some."""
         return {} if self.weight is None else {weight_name(estimator): self.weight[numbers]}
 
-    def ranks_positive_low(self, model: Any) -> bool:
+    def _ranks_positive_low(self, model: Any) -> bool:
         """Whether the scores of a fitted model rise with the other label than the positive one."""
         classes = getattr(model, "classes_", None)
         return classes is not None and not self.is_pos[self.y == classes[-1]].any()
@@ -240,7 +240,14 @@ class CrossValRows(NamedTuple):
     def scores(self, owner: str, model: Any, X: Any) -> np.ndarray:
         """The scores of the positive label, which are finite."""
         scores = finite_scores(owner, model, scores_of(owner, model, X))
-        return -scores if self.ranks_positive_low(model) else scores
+        return -scores if self._ranks_positive_low(model) else scores
+
+    def probabilities(self, model: Any, X: Any) -> np.ndarray | None:
+        """The probabilities of the positive label, where the model has them."""
+        if not hasattr(model, "predict_proba"):
+            return None
+        probabilities = np.asarray(model.predict_proba(X))[:, -1]
+        return 1.0 - probabilities if self._ranks_positive_low(model) else probabilities
 
 
 class _Fold(NamedTuple):

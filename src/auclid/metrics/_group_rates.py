@@ -85,7 +85,7 @@ def rates_by_group(
     names = labels[np.unique(used)].tolist()
     cluster = sample.cluster
     assert cluster is not None
-    rates = {name: _rates(_only(sample, cluster == k), threshold, level) for k, name in enumerate(names)}
+    rates = {name: _rates(sample.group(cluster == k), threshold, level) for k, name in enumerate(names)}
     if reference is None:
         reference = max(names, key=lambda name: rates[name]["alert_rate"].value)
     elif reference not in names:
@@ -94,11 +94,6 @@ def rates_by_group(
     base = rates[reference]["alert_rate"]
     ratios = {name: _ratio(rates[name]["alert_rate"], base, name == reference, level) for name in names}
     return GroupRates(names, rates, ratios, reference, threshold)
-
-
-def _only(sample: Sample, rows: np.ndarray) -> Sample:
-    weight = None if sample.weight is None else sample.weight[rows]
-    return Sample(sample.is_pos[rows], (sample.scores[0][rows],), weight, None)
 
 
 def _rates(sample: Sample, threshold: float, level: float) -> dict[str, MetricInterval]:

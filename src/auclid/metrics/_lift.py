@@ -1,4 +1,4 @@
-"""The top of the list as marketing and credit read it: precision at k, lift, gain, Gini, Kolmogorov-Smirnov."""
+"""The top of the list as marketing and credit read it: precision at k, lift and gain."""
 
 from __future__ import annotations
 
@@ -7,82 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._results import LiftTable
-from auclid.metrics._roc import rates, roc_curve
+from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.validation.parameters import number_in, whole_number
-
-
-def gini(
-    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
-) -> float:
-    """Gini coefficient (accuracy ratio, Somers' D): 2 AUC - 1.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Two labels; of two numbers the greater one is positive.
-    y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-    pos_label : label, optional
-        The positive label, where that is not the greater of two numbers or the last of ordered categories.
-
-    Returns
-    -------
-    float
-        In [-1, 1]; 0 is guessing.
-
-    Examples
-    --------
-    >>> from auclid.metrics import gini
-    >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.5
-
-    References
-    ----------
-    Somers (1962), A new asymmetric measure of association for ordinal variables, American Sociological Review 27.
-    """
-    sample = _checked("gini", y_true, y_score, sample_weight, pos_label, only_ranked=True)
-    return 2.0 * auc_from_parts(sample.is_pos, sample.scores[0], sample.weight) - 1.0
-
-
-def ks(
-    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
-) -> float:
-    """Kolmogorov-Smirnov distance of the two classes' scores: the largest |TPR - FPR| of any threshold.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Two labels; of two numbers the greater one is positive.
-    y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-    pos_label : label, optional
-        The positive label, where that is not the greater of two numbers or the last of ordered categories.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> from auclid.metrics import ks
-    >>> ks([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    0.5
-
-    References
-    ----------
-    Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Annals of Math. Statistics 19.
-    """
-    sample = _checked("ks", y_true, y_score, sample_weight, pos_label, only_ranked=True)
-    fpr, tpr = rates(sample.is_pos, sample.scores[0], sample.weight)
-    return float(np.abs(tpr - fpr).max())
 
 
 def precision_at_k(
@@ -197,12 +125,7 @@ def _cumulated(sample: Sample, count: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _checked(
-    owner: str,
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    only_ranked: bool = False,
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> Sample:
     rows = {"sample_weight": sample_weight, "pos_label": pos_label}
-    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1, only_ranked=only_ranked)
+    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1)

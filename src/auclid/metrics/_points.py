@@ -12,7 +12,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._rates import RATE_ROUNDING, wilson
 from auclid.metrics._results import OperatingPoint, OperatingPointInterval
 from auclid.metrics._roc import between, from_the_top, just_above, roc_curve
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.validation.parameters import number_in, one_of
 
 CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
@@ -209,9 +209,7 @@ def _checked_aim(owner: str, criterion: str, cost_ratio: float, prevalence: floa
     one_of(owner, "criterion", criterion, CRITERIA)
     cost_ratio = number_in(owner, "cost_ratio", cost_ratio, 0.0, np.inf)
     beta = number_in(owner, "beta", beta, 0.0, np.inf)
-    if prevalence is not None:
-        prevalence = number_in(owner, "prevalence", prevalence, 0.0, 1.0)
-    return Aim(criterion, cost_ratio, prevalence, beta)
+    return Aim(criterion, cost_ratio, checked_prevalence(owner, prevalence), beta)
 
 
 def _point(sample: Sample, aim: Aim) -> OperatingPoint:

@@ -11,9 +11,9 @@ from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, rep
 from auclid.metrics._confusion import METRICS, Cut, MetricEstimate, Shares, measure, predictive_values
 from auclid.metrics._results import RatesAt
 from auclid.metrics._roc import from_the_top, roc_curve
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import quantile
-from auclid.validation.parameters import number_in, one_of, whole_number
+from auclid.validation.parameters import number_in, one_of, only_one, whole_number
 
 RATE_ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
@@ -109,7 +109,7 @@ def rates_at(
     owner = "rates_at"
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "method", method, ("wilson", "bootstrap"))
-    prevalence = None if prevalence is None else number_in(owner, "prevalence", prevalence, 0.0, 1.0)
+    prevalence = checked_prevalence(owner, prevalence)
     given = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "threshold": threshold, "alerts": alerts}
     wish = _wish(owner, given)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
@@ -122,13 +122,7 @@ def rates_at(
 
 
 def _wish(owner: str, given: dict[str, Any]) -> Wish:
-    options = [Wish(name, value) for name, value in given.items() if value is not None]
-    if len(options) != 1:
-        said = ", ".join(wish.name for wish in options) or "none"
-        raise ValueError(
-            f"{owner} expects exactly one of fpr, tpr, specificity, threshold and alerts. Got {said} instead."
-        )
-    name, value = options[0]
+    name, value = only_one(owner, given)
     if name == "specificity":
         return Wish("fpr", 1.0 - number_in(owner, name, value, 0.0, 1.0, closed="lr"))
     if name == "fpr":
@@ -137,7 +131,7 @@ def _wish(owner: str, given: dict[str, Any]) -> Wish:
         number_in(owner, name, value, 0.0, 1.0, closed="r")
     elif name == "threshold":
         number_in(owner, name, value, -np.inf, np.inf)
-    return options[0]
+    return Wish(name, value)
 
 
 def _threshold(sample: Sample, wish: Wish) -> float:

@@ -40,6 +40,11 @@ class Sample(NamedTuple):
         """A sample of these rows with other scores."""
         return self._replace(scores=scores)
 
+    def group(self, rows: np.ndarray) -> Sample:
+        """Some rows, which belong to one group: each stands alone."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Sample(self.is_pos[rows], tuple(score[rows] for score in self.scores), weight, None)
+
     @property
     def counts(self) -> dict[str, Any]:
         """Rows of each class and groups, as results tell them."""
@@ -118,6 +123,11 @@ def checked_region(
     bottom = number_in(owner, "min_tpr", min_tpr, 0.0, 1.0, closed="l")
     left = number_in(owner, "min_fpr", min_fpr, 0.0, right, closed="l")
     return Region(right, bottom, bool(standardize), left)
+
+
+def checked_prevalence(owner: str, prevalence: float | None) -> float | None:
+    """The prevalence, or a sentence where it is no share."""
+    return None if prevalence is None else number_in(owner, "prevalence", prevalence, 0.0, 1.0)
 
 
 def checked_sample(

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._at import checked_prevalence
 from auclid.metrics._bootstrap import Masses, Plan, Steps, checked_draws, distinct, replicates
 from auclid.metrics._confusion import GIVEN, METRICS, Cut, Given, Metric, cost_metric, measure
 from auclid.metrics._decision_results import Cell, MetricInterval, ThresholdChoice
 from auclid.metrics._rates import RATE_ROUNDING
 from auclid.metrics._roc import from_the_top, thresholds
-from auclid.metrics._sample import Sample, checked_sample
-from auclid.validation.parameters import number_in, whole_number
+from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
+from auclid.validation.parameters import number_in, only_one, whole_number
 
 CELL_METRICS = {
     "tp": Metric(lambda tp, fp, p: tp),
@@ -195,11 +194,7 @@ def _cells(sample: Sample, cut: Cut, per: int, prevalence: float | None, level: 
 
 def _purpose(owner: str, given: dict[str, Any]) -> Purpose:
     """What the threshold is for, or a sentence where that makes no sense."""
-    asked = [(name, value) for name, value in given.items() if value is not None]
-    if len(asked) != 1:
-        said = ", ".join(name for name, _ in asked) or "none"
-        raise ValueError(f"{owner} expects exactly one of {', '.join(given)}. Got {said} instead.")
-    name, value = asked[0]
+    name, value = only_one(owner, given)
     if name == "costs":
         return name, _checked_costs(owner, value)
     if name != "alerts":

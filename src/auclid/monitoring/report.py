@@ -1,7 +1,7 @@
 """`monitor`: what has changed since a model was made."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -378,17 +378,33 @@ def _order_chart(periods: list[Period], before: Profile) -> tuple[ControlChart |
     measured = [each for each in periods if each.auc is not None and each.auc_se]
     if not measured:
         return None, ""
+    spread = float(np.mean([each.positives * (each.auc_se or 0.0) ** 2 for each in measured]))
+
+    def error_of(mean: float, each: Period) -> float:
+        return float(np.sqrt(spread / each.positives)) if each.positives else np.nan
+
+    expected, error, source = _expectation(measured, before, error_of)
+    return control_chart(_aucs(periods), [error_of(expected, each) for each in periods], expected, error), source
+
+
+def _expectation(
+    measured: Sequence[Period], before: Profile, error_of: Callable[[float, Period], float]
+) -> tuple[float, float, str]:
+    """(The expected AUC or concordance, its standard error, where they come from): the profile, or the first periods.
+
+    Of periods it is the mean by the number of their positives; ``error_of`` gives their standard errors at that mean.
+    """
+    if before.auc is not None and before.auc_se is not None:
+        return before.auc, before.auc_se, "the profile"
     first = measured[:FIRST_PERIODS]
     weight = np.array([each.positives for each in first], dtype=np.float64)
-    spread = float(np.mean([each.positives * (each.auc_se or 0.0) ** 2 for each in measured]))
-    if before.auc is not None and before.auc_se is not None:
-        expected, error, source = before.auc, before.auc_se, "the profile"
-    else:
-        expected = float(np.average([each.auc[0] for each in first if each.auc is not None], weights=weight))
-        error, source = float(np.sqrt(spread / weight.sum())), f"the first {len(first)} periods"
-    values = [np.nan if each.auc is None else each.auc[0] for each in periods]
-    errors = [float(np.sqrt(spread / each.positives)) if each.positives else np.nan for each in periods]
-    return control_chart(values, errors, expected, error), source
+    mean = float(np.average(_aucs(first), weights=weight))
+    errors = np.array([error_of(mean, each) for each in first])
+    return mean, float(np.sqrt(np.sum((weight * errors) ** 2)) / weight.sum()), f"the first {len(first)} periods"
+
+
+def _aucs(periods: Sequence[Period]) -> list[float]:
+    return [np.nan if each.auc is None else each.auc[0] for each in periods]
 
 
 def _expected_share(proba: np.ndarray) -> tuple[float, float, float]:
@@ -402,16 +418,11 @@ def _chart(periods: list[Period], before: Profile, labels: np.ndarray | None) ->
     measured = [each for each in periods if each.auc is not None]
     if labels is None or not measured:
         return None, ""
-    if before.auc is not None and before.auc_se is not None:
-        expected, error, source = before.auc, before.auc_se, "the profile"
-    else:
-        expected, error = _pooled(measured[:FIRST_PERIODS])
-        source = f"the first {min(FIRST_PERIODS, len(measured))} periods"
-    aucs = [np.nan if each.auc is None else each.auc[0] for each in periods]
+    expected, error, source = _expectation(measured, before, _normal_error)
     counts = [(each.positives, each.labelled - each.positives) for each in periods]
     wider = _inflation(measured, expected) if before.spreads is None else 1.0
     errors = [np.nan if not min(n) else _period_error(before, wider, expected, *n) for n in counts]
-    return control_chart(aucs, errors, expected, wider * error), source
+    return control_chart(_aucs(periods), errors, expected, wider * error), source
 
 
 def _period_error(before: Profile, wider: float, expected: float, n_pos: int, n_neg: int) -> float:
@@ -428,17 +439,12 @@ def _inflation(periods: Sequence[Period], expected: float) -> float:
 
     Scores with long tails, as those of boosted trees, have AUCs that vary more than those of normal ones.
     """
-    counts = [(each.positives, each.labelled - each.positives) for each in periods]
-    weight = np.array([n_pos for n_pos, _ in counts], dtype=np.float64)
-    normal = np.array([auc_standard_error(expected, *n) for n in counts])
+    weight = np.array([each.positives for each in periods], dtype=np.float64)
+    normal = np.array([_normal_error(expected, each) for each in periods])
     found = np.array([each.auc_se or 0.0 for each in periods])
     return float(np.sqrt(max(1.0, (weight @ np.square(found)) / (weight @ np.square(normal)))))
 
 
-def _pooled(periods: Sequence[Period]) -> tuple[float, float]:
-    """The mean AUC of periods by the number of their positives, and its standard error."""
-    weight = np.array([each.positives for each in periods], dtype=np.float64)
-    aucs = np.array([each.auc[0] for each in periods if each.auc is not None])
-    mean = float(np.average(aucs, weights=weight))
-    errors = np.array([auc_standard_error(mean, each.positives, each.labelled - each.positives) for each in periods])
-    return mean, float(np.sqrt(np.sum((weight * errors) ** 2)) / weight.sum())
+def _normal_error(auc: float, period: Period) -> float:
+    """The standard error of an AUC of normal scores, of the rows of a period."""
+    return auc_standard_error(auc, period.positives, period.labelled - period.positives)

@@ -14,7 +14,7 @@ from auclid.losses import LOSSES, Loss, as_loss, curvature, hinges, slope, smoot
 from auclid.metrics._sample import Region
 from auclid.penalties import ElasticNet, Penalty
 from auclid.solvers import newton, proximal_newton
-from auclid.solvers.all_pairs import LinearSpace, SmoothHinge, SmoothLoss, SquaredHinges
+from auclid.solvers.all_pairs import LinearSpace, RegularizedPairLoss, SmoothHinge, SmoothLoss, SquaredHinges
 from auclid.solvers.partial_auc import SOFTEST, SoftTop, SoftTopHinge
 from auclid.solvers.partitioned_pairs import partitioned_pairs
 from auclid.stats.labelled import LabelledDataset, LabelledTable
@@ -33,7 +33,7 @@ class Settings(NamedTuple):
     softness: float
 
 
-def dataset_objective(rows: LabelledDataset, alpha: float, settings: Settings) -> SquaredHinges:
+def dataset_objective(rows: LabelledDataset, alpha: float, settings: Settings) -> RegularizedPairLoss:
     """The objective of all pairs or of the top, wherever the rows are.
 
     Sums of squared hinges over all pairs of rows in parts need memory for the rarer class only; other losses, and the
@@ -45,21 +45,21 @@ def dataset_objective(rows: LabelledDataset, alpha: float, settings: Settings) -
     return objective(rows.labelled_table(), alpha, settings)
 
 
-def objective(rows: LabelledTable, alpha: float, settings: Settings) -> SquaredHinges:
+def objective(rows: LabelledTable, alpha: float, settings: Settings) -> RegularizedPairLoss:
     """The objective of all pairs or of the top, for rows that are one table."""
     if not settings.region.whole:
         return _top(rows, alpha, settings)
     return _all_pairs(LinearSpace(rows.table), Pairs(rows.is_pos, rows.weight), alpha, settings)
 
 
-def _all_pairs(space: LinearSpace, pairs: Pairs, alpha: float, settings: Settings) -> SquaredHinges:
+def _all_pairs(space: LinearSpace, pairs: Pairs, alpha: float, settings: Settings) -> RegularizedPairLoss:
     """The objective of a loss over all pairs."""
     if settings.loss == "hinge":
         return SmoothHinge(space, pairs, alpha, settings.tol)
     loss = as_loss(settings.loss)
     if type(loss) in hinges.registry:
         return SquaredHinges(space, pairs, alpha, settings.tol, hinges(loss))
-    return SmoothLoss(space, pairs, alpha, settings.tol, loss=loss)
+    return SmoothLoss(space, pairs, alpha, settings.tol, loss)
 
 
 def _top(rows: LabelledTable, alpha: float, settings: Settings) -> SoftTop:

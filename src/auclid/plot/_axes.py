@@ -103,13 +103,16 @@ class PlotOfProbabilities(Plot[P]):
 
 def axes(ax: Any = None, width: float = 5.0, height: float = 4.2) -> Any:
     """The axis given, or a new one whose figure leaves room for all its labels."""
-    if ax is not None:
-        return ax
+    return pyplot().subplots(figsize=(width, height), layout="constrained")[1] if ax is None else ax
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or a sentence where it is not installed."""
     try:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError("auclid.plot needs matplotlib: pip install 'auclid[plot]'") from error
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    return pyplot
 
 
 def checked_level(owner: str, level: float | None) -> float | None:
@@ -168,3 +171,18 @@ def unit_square(ax: Any) -> Any:
     ax.set_xticks(ticks)
     ax.set_yticks(ticks)
     return ax
+
+
+def thin(x: np.ndarray, y: np.ndarray, pixels: int) -> np.ndarray:
+    """Which points of a line in the unit square to draw: the first of each pixel, and the last."""
+    cell = np.round(x * pixels) * (pixels + 1) + np.round(y * pixels)
+    keep = np.concatenate([[True], np.diff(cell) != 0])
+    keep[-1] = True
+    return keep
+
+
+def bar_edges(is_pos: np.ndarray, scores: np.ndarray, bars: int) -> np.ndarray:
+    """Edges of the bars of a histogram; the outer half percents of a class belong to the end bars."""
+    ends = np.array([np.quantile(scores[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    return np.linspace(low, high, bars + 1) if low < high else np.linspace(low - 0.5, high + 0.5, bars + 1)

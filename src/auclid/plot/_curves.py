@@ -25,6 +25,7 @@ from auclid.plot._axes import (
     legend,
     samples_by_name,
     style,
+    thin,
     tidy,
     unit_square,
 )
@@ -115,7 +116,7 @@ def roc(
     _mark(ax, region, x_of)
     for k, (own, sample) in enumerate(models.items()):
         curve, look = roc_curve(sample.is_pos, sample.scores[0], sample.weight), style(k, colors, linestyles)
-        keep = _thin(curve.fpr, curve.tpr)
+        keep = thin(curve.fpr, curve.tpr, MAX_POINTS)
         told = "" if level is None else _auc_text(sample, region, level)
         look.line(ax, x_of(curve.fpr[keep]), curve.tpr[keep], ": ".join(filter(None, (own, told))))
         if level is not None and band is not None:
@@ -172,14 +173,6 @@ def _band(sample: Sample, level: float, kind: str) -> tuple[np.ndarray, np.ndarr
     curve = roc_curve(sample.is_pos, score, sample.weight)
     upper, lower = roc_band(curve, level, deviate, effective_rows(sample))
     return upper[0], lower[1], upper[1]
-
-
-def _thin(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which points of a line to draw: the first of each pixel, and the last."""
-    cell = np.round(x * MAX_POINTS) * (MAX_POINTS + 1) + np.round(y * MAX_POINTS)
-    keep = np.concatenate([[True], np.diff(cell) != 0])
-    keep[-1] = True
-    return keep
 
 
 @Plot
@@ -242,7 +235,7 @@ def lift(
         curve, look = roc_curve(sample.is_pos, score, sample.weight), style(k, colors, linestyles)
         share, gain = (curve.tp + curve.fp) / (curve.n_pos + curve.n_neg), curve.tpr
         # The lift of the first few rows is a matter of luck, and would set the scale.
-        keep = _thin(share, gain) & (share >= (max(0.005, 10.0 / len(score)) if kind == "lift" else 0.0))
+        keep = thin(share, gain, MAX_POINTS) & (share >= (max(0.005, 10.0 / len(score)) if kind == "lift" else 0.0))
         share, found = share[keep], gain[keep]
         unit = share if kind == "lift" else 1.0
         if level is not None and sample.weight is None:

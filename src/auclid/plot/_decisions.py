@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._at import checked_prevalence
 from auclid.metrics._average_precision import average_precision_interval
 from auclid.metrics._band import band_at_points
 from auclid.metrics._net_benefit import checked_thresholds, net_benefit
 from auclid.metrics._roc import roc_curve
-from auclid.metrics._sample import Sample
+from auclid.metrics._sample import Sample, checked_prevalence
 from auclid.plot._axes import (
     DASHED,
     FAINT,

@@ -17,6 +17,7 @@ from auclid.plot._axes import (
     Plot,
     PlotOfProbabilities,
     axes,
+    bar_edges,
     by_name,
     checked_level,
     legend,
@@ -106,16 +107,14 @@ def scores(
 
 
 def _edges(owner: str, value: np.ndarray, is_pos: np.ndarray, bins: int) -> np.ndarray:
-    ends = np.array([np.quantile(value[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
+    edges = bar_edges(is_pos, value, bins)
+    low, high = edges[0], edges[-1]
     if max(-low, high) > MAX_DRAWN_SCORE:
         raise ValueError(
             f"{owner} expects scores within {MAX_DRAWN_SCORE:g}, as matplotlib draws no longer axis. "
             f"Got scores from {low:.3g} to {high:.3g}. Rescale them."
         )
-    if not low < high:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1)
+    return edges
 
 
 def _threshold(owner: str, threshold: Any, sample: Any) -> float | None:

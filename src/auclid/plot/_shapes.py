@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from auclid._rounding import compact
-from auclid.plot._axes import DASHED, FAINT, STYLES, axes, tidy
+from auclid.plot._axes import DASHED, FAINT, STYLES, axes, pyplot, tidy
 from auclid.plot._views import label_on_right, rate_bars, rows_of, tick_text, view_of
 
 MOST = 9
@@ -62,6 +62,22 @@ def shapes(model: Any, columns: Any = None, *, ax: Any = None) -> Any:
     for place, record in zip(_places(ax, down, across), chosen, strict=False):
         draw(place, record, counts.get(_names(record)))
     return ax
+
+
+def panels(records: Any, into: Any, most: int | None, counts: Any) -> Any:
+    """The records that move the score most, each in one of the axes given or of a new figure; returns the axes."""
+    chosen, counted = sorted(records, key=_moved, reverse=True)[:most], counts_by_name(records, counts)
+    if into is None:
+        across = min(3, max(len(chosen), 1))
+        down = -(-max(len(chosen), 1) // across)
+        size = 3.6 * across, 2.9 * down
+        into = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)[1]
+    flat = np.ravel(np.asarray(into, dtype=object))
+    for axis, record in zip(flat, chosen, strict=False):
+        draw(axis, record, counted.get(_names(record)))
+    for axis in flat[len(chosen) :]:
+        axis.set_axis_off()
+    return into
 
 
 def counts_by_name(records: Any, counts: Any) -> dict[tuple[str, ...], Any]:

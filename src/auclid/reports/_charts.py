@@ -5,6 +5,7 @@ from html import escape
 import numpy as np
 
 from auclid._page.svg import BOTTOM, LEFT, RIGHT, TOP, WIDTH, Frame, nice
+from auclid.plot._axes import thin
 from auclid.reports import curves
 from auclid.reports._numbers import Numbers
 
@@ -58,7 +59,7 @@ def _roc(models: list[Numbers]) -> str:
     for model in models:
         upper, lower = curves.band(model.curve)
         edge = np.concatenate([upper[0], lower[0][::-1]]), np.concatenate([upper[1], lower[1][::-1]])
-        keep = curves.thin(model.curve.fpr, model.curve.tpr)
+        keep = thin(model.curve.fpr, model.curve.tpr, curves.PIXELS)
         line = _line(frame, model.curve.fpr[keep], model.curve.tpr[keep])
         parts.append(f'<path class="band" d="{frame.path(*edge)}Z"/>{line}')
     axes = frame.axes("false positive rate", "true positive rate (recall)", UNIT, UNIT)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._page import filled
 from auclid._page import page as whole_page
-from auclid._page import read
 from auclid.baselines import threshold
 from auclid.metrics import GroupAUC, auc_by_group
 from auclid.metrics._scorer import scores_of
@@ -129,7 +128,8 @@ def render(
     rows, n_pos = len(is_pos), int(is_pos.sum())
     allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
     title = escape(title or " and ".join(each.name for each in scored))
-    body = Template(read("report.html")).substitute(
+    body = filled(
+        "report.html",
         title=title,
         facts=f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}.",
         summary="".join(_line(model) for model in models),

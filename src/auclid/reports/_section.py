@@ -1,12 +1,10 @@
 """The section of a page on which one decides: a threshold and what it does, curves, one model or two."""
 
-import json
 from html import escape
-from string import Template
 
 import numpy as np
 
-from auclid._page import read
+from auclid._page import embedded_json, filled, read, signed
 from auclid.metrics import GroupAUC
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
@@ -21,13 +19,13 @@ def script(models: list[Numbers]) -> str:
 
 
 def _json(models: list[Numbers]) -> str:
-    """The numbers of models, as JSON that cannot end the script element it stands in."""
+    """The numbers of models, as JSON."""
     found = []
     for model in models:
         columns = model.data()
         columns["cell_alerts"] = [[None if x is None else PER * x for x in row] for row in columns["alert_rate"]]
         found.append(columns)
-    return json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return embedded_json(found)
 
 
 def section(models: list[Numbers], classes: tuple[str, str]) -> str:
@@ -35,7 +33,8 @@ def section(models: list[Numbers], classes: tuple[str, str]) -> str:
     first = models[0]
     drawn = charts(models)
     absent = "" if "calibration" in drawn else " No model here has probabilities, so there is no calibration curve."
-    return Template(read("decisions.html")).substitute(
+    return filled(
+        "decisions.html",
         options="".join(f'<option value="{k}">{escape(model.name)}</option>' for k, model in enumerate(models)),
         purposes="".join(f'<option value="{k}">{escape(name)}</option>' for k, (name, _) in enumerate(first.choices)),
         prices="".join(f'<option value="{price}"{" selected" * (price == 10)}>{price}</option>' for price in COSTS),
@@ -54,7 +53,7 @@ def difference_section(found: list[Difference], first: str, second: str) -> str:
     """Two models compared on the same rows, and in a sentence which differences are more than chance."""
     lines = "".join(
         f'<tr><th scope="row" class="name">{escape(line.what)}</th><td>{line.a:.4f}</td><td>{line.b:.4f}</td>'
-        f"<td>{_signed(line.result.difference)} <small>{_signed(line.result.low)} – {_signed(line.result.high)}</small>"
+        f"<td>{signed(line.result.difference)} <small>{signed(line.result.low)} – {signed(line.result.high)}</small>"
         f"</td><td>{line.result.pvalue:.2g}</td></tr>"
         for line in found
     )
@@ -92,9 +91,9 @@ def describe_groups(found: GroupAUC) -> str:
     """The two groups that differ most, and the pair of groups that is ranked worst."""
     gap, worst = found.gap, found.worst
     return (
-        f"Most different: {gap.first} and {gap.second}, {_signed(gap.comparison.difference)} AUC "
+        f"Most different: {gap.first} and {gap.second}, {signed(gap.comparison.difference)} AUC "
         f"(p = {gap.comparison.pvalue:.2g}). Ranked worst: positives of {worst.first} against negatives of "
-        f"{worst.second}, AUC {worst.auc:.4f}, {_signed(worst.comparison.difference)} to all rows "
+        f"{worst.second}, AUC {worst.auc:.4f}, {signed(worst.comparison.difference)} to all rows "
         f"(p = {worst.comparison.pvalue:.2g})."
     )
 
@@ -108,10 +107,6 @@ def describe_differences(found: list[Difference]) -> str:
         clear = result.pvalue < 0.05
         said.append(f"{what} {'differs' if clear else 'cannot be told apart'} (p = {result.pvalue:.2g})")
     return "; ".join(said) + "."
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.4f}".replace("-", "−")
 
 
 def _radio(view: str) -> str:

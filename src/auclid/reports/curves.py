@@ -7,39 +7,26 @@ import numpy as np
 
 from auclid.metrics import operating_point
 from auclid.metrics._band import band as edges
-from auclid.metrics._rates import wilson as wilson
-from auclid.metrics._roc import Curve, roc_curve
-
-roc = roc_curve
+from auclid.metrics._roc import Curve
+from auclid.plot._axes import bar_edges, thin
 
 LEVEL = 0.95
 CURVE_POINTS = 120
+PIXELS = 300
 SCORE_BARS = 40
-
-
-def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
-    """Which points of a line to draw: the first of each pixel, and the last."""
-    cell = np.round(np.asarray(x) * across) * (across + 1) + np.round(np.asarray(y) * across)
-    keep = np.concatenate([[True], np.diff(cell) != 0])
-    keep[-1] = True
-    return keep
 
 
 def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
     """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
-    keep = thin(curve.fpr, curve.tpr)
+    keep = thin(curve.fpr, curve.tpr, PIXELS)
     return edges(Curve(*(part[keep] for part in curve)), LEVEL)
 
 
 def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     """(edges, shares of positives, shares of negatives); a class's outer half percents go to the end bins."""
-    ends = np.array([np.quantile(scores[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
-    low, high = ends[:, 0].min(), ends[:, 1].max()
-    if not low < high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, SCORE_BARS + 1)
-    shares = [np.histogram(np.clip(scores[of], low, high), edges)[0] / of.sum() for of in (is_pos, ~is_pos)]
-    return edges, *shares
+    edges = bar_edges(is_pos, scores, SCORE_BARS)
+    inside = np.clip(scores, edges[0], edges[-1])
+    return edges, *(np.histogram(inside[of], edges)[0] / of.sum() for of in (is_pos, ~is_pos))
 
 
 def stops(curve: Any, must: Sequence[int] = (), points: int = CURVE_POINTS) -> np.ndarray:

@@ -122,7 +122,6 @@ def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[
     known = estimator._stream_classes(marked.labels, classes, first)
     if first:
         known = _other_first(known, estimator.unlabeled)
-    validation.known_labels(estimator, marked.labels, known)
     estimator.classes_ = known
     return table, _sets(marked, known), first
 

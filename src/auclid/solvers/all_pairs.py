@@ -2,8 +2,9 @@
 
 A *space* turns weights into scores and slopes of scores back into gradients: `LinearSpace` by products with a table,
 `KernelSpace` by products with a kernel's matrix, `PartitionedSpace` (in `partitioned_pairs`) by passes over parts. An
-objective asks its space for points. `SquaredHinges` is a sum of squared hinges, since one ranking of the scores serves
-them all; `SmoothHinge` approaches the hinge by such sums; `SmoothLoss` takes any smooth convex loss.
+objective, a `RegularizedPairLoss`, asks its space for points. `SquaredHinges` is a sum of squared hinges, since one
+ranking of the scores serves them all; `SmoothHinge` approaches the hinge by such sums; `SmoothLoss` takes any smooth
+convex loss.
 """
 
 from abc import ABC, abstractmethod
@@ -174,7 +175,7 @@ class Space(ABC):
     def preconditioner(self, point: PairPoint) -> Preconditioner:
         """v -> nearly H^-1 v at a point."""
 
-    def start_norm(self, objective: "SquaredHinges") -> float:
+    def start_norm(self, objective: "RegularizedPairLoss") -> float:
         """The length of the gradient at w = 0, where all pairs are active."""
         return objective.at(np.zeros(self.size), np.zeros(objective.pairs.n)).norm
 
@@ -280,18 +281,14 @@ def rough_upper(K: np.ndarray, unit: float, size: int = 256) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredHinges:
-    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2; ``hinges`` are the (c_k, r_k).
-
-    Solved where the gradient is ``tol`` times as long as at w = 0.
-    """
+class RegularizedPairLoss(ABC):
+    """mean over pairs of a loss, plus alpha/2 |w|^2; solved where the gradient is ``tol`` times as long as at w = 0."""
 
     space: Any
     """A `Space`."""
     pairs: Pairs
     alpha: float
     tol: float
-    hinges: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
     kinked: ClassVar[bool] = False
 
     @property
@@ -299,9 +296,9 @@ class SquaredHinges:
         """The number of weights."""
         return self.space.size
 
+    @abstractmethod
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
         """The objective seen from w."""
-        return self.space.point_class(self, w, scores)
 
     @cached_property
     def start_norm(self) -> float:
@@ -316,8 +313,9 @@ class SquaredHinges:
         """Whether the gradient is short enough."""
         return point.norm <= self.target(point)
 
-    def refined(self, point: PairPoint) -> "SquaredHinges | None":
-        """No other objective follows."""
+    def refined(self, point: PairPoint) -> "RegularizedPairLoss | None":
+        """The objective to go on with from where this one is solved; None where there is none."""
+        return None
 
     def subset(self, chosen: np.ndarray, space: Space | None = None) -> Self:
         """The objective on some of the rows."""
@@ -349,6 +347,17 @@ class SquaredHinges:
         The objective is strongly convex with modulus alpha, so |g|^2 / (2 alpha) is a bound.
         """
         return min(1.0, float(point.norm**2 / (2.0 * self.alpha)) / float(point.value))
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredHinges(RegularizedPairLoss):
+    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2; ``hinges`` are the (c_k, r_k)."""
+
+    hinges: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
+
+    def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
+        """The objective seen from w."""
+        return self.space.point_class(self, w, scores)
 
 
 def inverse_hessian(point: PairPoint) -> Preconditioner:
@@ -517,10 +526,10 @@ class SmoothLossPoint(PairPoint):
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothLoss(SquaredHinges):
-    """mean over pairs of a loss, plus alpha/2 |w|^2, until the gradient is ``tol`` times as long as at w = 0."""
+class SmoothLoss(RegularizedPairLoss):
+    """mean over pairs of a smooth convex loss, plus alpha/2 |w|^2."""
 
-    loss: Loss = None
+    loss: Loss
 
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> SmoothLossPoint:
         """The objective seen from w."""

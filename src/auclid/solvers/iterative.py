@@ -30,6 +30,19 @@ class Solution(NamedTuple):
     converged: bool = True
 
 
+POWER_STEPS = 30
+"""Steps of the power method."""
+
+
+def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
+    """The largest eigenvalue of a positive semidefinite matrix, from below, by the power method."""
+    v, value = np.random.default_rng(0).standard_normal(size), 0.0
+    for _ in range(POWER_STEPS):
+        v = product(v / max(float(np.linalg.norm(v)), 1e-300))
+        value = float(np.linalg.norm(v))
+    return value
+
+
 def at_most(count: int) -> IterationCallback:
     """At most ``count`` iterations, without callbacks."""
     return lambda weights: range(count)

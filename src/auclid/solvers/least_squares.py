@@ -20,6 +20,7 @@ from auclid.solvers.iterative import (
     at_most,
     conjugate_gradients,
     coordinate_descent,
+    largest_eigenvalue,
     run,
     shifted_solutions,
 )
@@ -164,7 +165,7 @@ def proximal_iterates(problem: PairQuadratic, l1: float, positive: bool) -> Iter
     """FISTA with restarts where momentum points uphill, in u = w / scale, which gives all columns one curvature."""
     product, diagonal, b, _ = problem
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    step = 1.0 / _largest_eigenvalue(lambda u: scale * product(scale * u), len(b))
+    step = 1.0 / (1.05 * largest_eigenvalue(lambda u: scale * product(scale * u), len(b)) or 1.0)
     w, ahead, momentum = np.zeros_like(b), np.zeros_like(b), 1.0
     while True:
         target = ahead - step * scale * (product(scale * ahead) - b)
@@ -178,17 +179,6 @@ def proximal_iterates(problem: PairQuadratic, l1: float, positive: bool) -> Iter
         size, change = float(np.linalg.norm(new)), float(np.linalg.norm(new - w))
         w, momentum = new, following
         yield Iterate(scale * w, change / size if size > 0.0 else change)
-
-
-def _largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], d: int) -> float:
-    v = np.random.default_rng(0).standard_normal(d)
-    value = 1.0
-    for _ in range(30):
-        v = product(v / np.linalg.norm(v))
-        value = float(np.linalg.norm(v))
-        if value == 0.0:
-            return 1.0
-    return 1.05 * value
 
 
 

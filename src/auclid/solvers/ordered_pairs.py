@@ -19,6 +19,7 @@ from auclid.solvers.all_pairs import (
     STAIR_STEPS,
     LinearSpace,
     PairPoint,
+    RegularizedPairLoss,
     SmoothHinge,
     SmoothLoss,
     SquaredHinges,
@@ -253,11 +254,11 @@ class OrderedLoss(SmoothLoss):
         return some, some[: 2 * STAIR_STEPS * 16]
 
 
-def ordered_objective(table: Table, order: PairOrder, loss: str, alpha: float, tol: float) -> SquaredHinges:
+def ordered_objective(table: Table, order: PairOrder, loss: str, alpha: float, tol: float) -> RegularizedPairLoss:
     """The objective of a loss, by its name, over all pairs of an order."""
     space, pairs = OrderedSpace(table), OrderedPairs(order)
     if loss == "hinge":
         return SmoothHinge(space, pairs, alpha, tol)  # type: ignore[arg-type]
     if loss == "squared_hinge":
         return SquaredHinges(space, pairs, alpha, tol)  # type: ignore[arg-type]
-    return OrderedLoss(space, pairs, alpha, tol, loss=as_loss(loss))
+    return OrderedLoss(space, pairs, alpha, tol, as_loss(loss))

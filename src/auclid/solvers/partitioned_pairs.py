@@ -276,7 +276,7 @@ class PartitionedSpace(LinearSpace):
         """The weight of all pairs, weights of each class divided by the largest."""
         return float(np.prod([m.n / largest for m, largest in zip(self.means, self.rows.largest, strict=True)]))
 
-    def start_norm(self, objective: SquaredHinges) -> float:
+    def start_norm(self, objective: Any) -> float:
         """The length of the gradient at w = 0, where all pairs are active: the class means tell it."""
         delta = self.means[1].mean - self.means[0].mean
         slope = 2.0 * sum(c * max(r, 0.0) for c, r in objective.hinges)

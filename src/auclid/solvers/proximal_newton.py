@@ -14,16 +14,13 @@ import numpy as np
 from auclid import _sizes
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers.all_pairs import LinearSpace, PairPoint, hessian
-from auclid.solvers.iterative import descend
+from auclid.solvers.iterative import descend, largest_eigenvalue
 
 MAX_PASSES = 1000
 """Passes of coordinate descent, or products with an explicit Hessian, for one step at the most."""
 
 MAX_STEP_PRODUCTS = 100
 """Products with a Hessian that is not formed, for one step at the most."""
-
-POWER_STEPS = 30
-"""Products that estimate the largest eigenvalue of a Hessian."""
 
 FORCING = 0.1
 """How exactly a quadratic model is minimised, relative to the step from where it is exact."""
@@ -141,17 +138,7 @@ def curvature_at(point: Any) -> Curvature:
     elif size <= MAX_STEP_PRODUCTS:
         H = np.column_stack([hessian_product(unit) for unit in np.eye(size)])
     product = hessian_product if H is None else H.__matmul__
-    return Curvature(product, largest_eigenvalue(product, size), H)
-
-
-def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:
-    """By the power method, and a little more: a bound in practice."""
-    v, value = np.random.default_rng(0).standard_normal(size), 0.0
-    for _ in range(POWER_STEPS):
-        v /= max(float(np.linalg.norm(v)), 1e-300)
-        v = product(v)
-        value = float(np.linalg.norm(v))
-    return max(1.1 * value, 1e-300)
+    return Curvature(product, max(1.1 * largest_eigenvalue(product, size), 1e-300), H)
 
 
 def proximal_step(w: np.ndarray, gradient: np.ndarray, penalty: Penalty, step: float) -> np.ndarray:

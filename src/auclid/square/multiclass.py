@@ -121,7 +121,6 @@ class MulticlassAUC(Ranker):
         table, y = validation.check_rows_and_labels(self, X, y, reset=first)
         weight = validation.weights(sample_weight, table)
         known = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, known)
         require_room("The moments of MulticlassAUC", table.shape[1], INSTEAD)
         moments = self._moments_of(table, y, known, weight)
         self.classes_ = known
@@ -228,14 +227,13 @@ class MulticlassAUC(Ranker):
         if len(classes) < 2:
             validation.two_classes(self, classes)
 
-    def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
-        if first and classes is not None:
+    def _first_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        if classes is not None:
             known = np.unique(np.asarray(classes))
             self._refuse_one_class(known)
             return known
-        if first and len(np.unique(y)) > 2:
-            return np.unique(y)
-        return super()._stream_classes(y, classes, first)
+        found = np.unique(y)
+        return found if len(found) > 2 else super()._first_classes(y, classes)
 
     def _sound(self) -> bool:
         """Whether weights and moments, as a file has them, fit the classes."""

@@ -8,8 +8,7 @@ from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table, row_squared_norms
-from auclid.solvers.saddle import SaddleSolver, SaddleState, SaddleSteps
-from auclid.solvers.saddle_gap import SaddleProblem, duality_gap
+from auclid.solvers.saddle import SaddleProblem, SaddleSolver, SaddleState, SaddleSteps, duality_gap
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import FirstPass, first_pass
 from auclid.stats.moments import class_moments, require_room

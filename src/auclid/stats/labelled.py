@@ -209,12 +209,9 @@ def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
     return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight, full))
 
 
-def sampled(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows.
-
-    Which ones depends on the number of rows in each set and the seed only.
-    """
-    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes, seed))))
+def sampled(rows: LabelledDataset, sizes: list[int]) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows."""
+    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes))))
 
 
 def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
@@ -223,9 +220,9 @@ def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.n
     return joined([each for each, _ in found]), [at for _, at in found]
 
 
-def drawn_places(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
-    """Which rows to draw of each part: for each set, places among its rows of that set."""
-    rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
+def drawn_places(rows: LabelledDataset, sizes: list[int]) -> list[list[np.ndarray]]:
+    """Which rows to draw of each part: for each set, places among its rows of that set; by the sizes of sets only."""
+    rng, total = np.random.default_rng(0), rows.counts.sum(axis=0)
     wanted = [[np.arange(0)] * len(sizes) for _ in rows.counts]
     for k in sorted(range(len(sizes)), key=lambda k: (total[k], -k)):  # the rarer class first, as `Pairs.sample` does
         if total[k] > sizes[k]:

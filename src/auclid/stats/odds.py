@@ -64,11 +64,9 @@ def fit_sigmoid(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | Non
     mass = np.ones(len(scores)) if weight is None else weight
     n_pos, n_neg = float(mass[is_pos].sum()), float(mass[~is_pos].sum())
     size = float(np.abs(scores).max()) or 1.0  # whose square may overflow, or vanish
-    scores = scores / size
-    centre = float(np.average(scores, weights=mass))
-    spread = float(np.sqrt(np.average(np.square(scores - centre), weights=mass))) or 1.0
+    standard, centre, spread = standardize(scores / size, mass)
     target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
-    slope, offset = _logistic_line((scores - centre) / spread, target, mass)
+    slope, offset = _logistic_line(standard, target, mass)
     slope = max(slope, MIN_SLOPE) / spread
     return Odds(slope / size, offset - slope * centre)
 

@@ -10,15 +10,10 @@ MAX_SHIFTS = 4
 
 
 def stable_argsort(value: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
-    """Where the numbers lie in their order, by a second key of booleans where they are equal, then by place.
+    """Where float64 numbers lie in their order, by a second key of booleans where they are equal, then by place.
 
-    The leading bits of a number, the second key and the number's place make one key, and keys are sorted. Numbers that
-    differ in their last bits only are put right afterwards, by insertion.
-
-    Parameters
-    ----------
-    value : array of shape (n,), float64, without NaN
-    second : array of shape (n,), bool, optional
+    There must be no NaN. The leading bits of a number, the second key and the number's place make one key, and keys are
+    sorted. Numbers that differ in their last bits only are put right afterwards, by insertion.
 
     Examples
     --------

@@ -78,8 +78,8 @@ class Scaled:
 class DirectSums:
     """Every pair, in chunks that bound the memory."""
 
-    def __init__(self, batch: ScoreBatch) -> None:
-        self.batch = batch
+    def __init__(self, batch: ScoreBatch, chunk: int = CHUNK) -> None:
+        self.batch, self.chunk = batch, chunk
 
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """The sum of the loss and its slopes."""
@@ -107,15 +107,17 @@ class DirectSums:
         for column, scores in enumerate(self.batch.scores):
             pos, neg = (weights[column].nonzero().squeeze(1) for weights in (self.batch.pos, self.batch.neg))
             if len(pos) and len(neg):
-                for rows in pos.split(max(1, CHUNK // len(neg))):
+                for rows in pos.split(max(1, self.chunk // len(neg))):
                     yield column, rows, neg, scores[rows, None] - scores[neg]
 
 
 class CellSums:
     """Equal cells of the line from ``low`` on, and Chebyshev polynomials of where scores are in theirs."""
 
-    def __init__(self, scores: Tensor, low: float, n_cells: int, precision: Precision) -> None:
-        self.n_cells, self.precision = n_cells, precision
+    def __init__(
+        self, scores: Tensor, low: float, n_cells: int, precision: Precision, chunk: int = CHUNK
+    ) -> None:
+        self.n_cells, self.precision, self.chunk = n_cells, precision, chunk
         place = (scores - low) / CELL_WIDTH
         cell = place.floor().clamp_(max=n_cells - 1)
         self.basis = chebyshev(2.0 * (place - cell) - 1.0, precision.terms)
@@ -159,7 +161,7 @@ class CellSums:
         if not as_pos:
             table = table.transpose(0, 1).flip(-1)
         padded = torch.nn.functional.pad(sums, (near, near))
-        width = max(1, CHUNK // (self.precision.terms * (2 * near + 1)))
+        width = max(1, self.chunk // (self.precision.terms * (2 * near + 1)))
         pieces = [
             conv1d(padded[..., start : start + width + 2 * near], table) for start in range(0, self.n_cells, width)
         ]

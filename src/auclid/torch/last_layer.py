@@ -13,6 +13,9 @@ from auclid.square import LeastSquaresAUC
 from auclid.torch._batch import positives_among
 from auclid.torch.metrics import to_numpy
 
+Batch = tuple[np.ndarray, np.ndarray]
+"""Inputs of the layer (n, d) and labels (n, outputs)."""
+
 
 def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: nn.Linear | None = None) -> list[Any]:
     """Set the last linear layer of a network to the exact optimum of an AUC ranker on the layer's inputs.
@@ -55,26 +58,42 @@ def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: 
     if not isinstance(ranker, LinearRanker):
         raise TypeError(f"head expects a linear ranker of auclid, such as RankSVM(). Got {ranker!r} instead.")
     rankers = [clone(ranker) for _ in range(layer.out_features)]
-    streams = all(hasattr(one, "partial_fit") for one in rankers)
-    kept, counts = [], np.zeros((2, layer.out_features), dtype=int)
-    for inputs, targets in _embedded(model, layer, loader):
-        counts += [targets.sum(axis=0), (1 - targets).sum(axis=0)]
-        if streams:
-            for one, y in zip(rankers, targets.T, strict=True):
-                one.partial_fit(inputs, y, classes=[0, 1])
-        else:
-            kept.append((inputs, targets))
+    fit = _fit_batches if hasattr(ranker, "partial_fit") else _fit_together
+    fit(rankers, _embedded(model, layer, loader))
+    _put_back(layer, rankers)
+    return rankers
+
+
+def _fit_batches(rankers: list[Any], batches: Iterable[Batch]) -> None:
+    """Fit the ranker of each output to one batch after the other."""
+    counts = np.zeros((2, len(rankers)), dtype=int)
+    for inputs, targets in batches:
+        counts += _class_counts(targets)
+        for one, y in zip(rankers, targets.T, strict=True):
+            one.partial_fit(inputs, y, classes=[0, 1])
+    _check_classes(counts)
+
+
+def _fit_together(rankers: list[Any], batches: Iterable[Batch]) -> None:
+    """Fit the ranker of each output to the rows of all batches."""
+    kept = list(batches)
+    _check_classes(sum((_class_counts(targets) for _, targets in kept), np.zeros((2, len(rankers)), dtype=int)))
+    X, Y = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    for one, y in zip(rankers, Y.T, strict=True):
+        one.fit(X, y)
+
+
+def _class_counts(targets: np.ndarray) -> np.ndarray:
+    """The positives and the negatives of each output."""
+    return np.array([targets.sum(axis=0), (1 - targets).sum(axis=0)])
+
+
+def _check_classes(counts: np.ndarray) -> None:
     if not counts.all():
         raise ValueError(
             "head expects a loader with rows of both classes for each output. "
             f"Got {counts[0].tolist()} positive and {counts[1].tolist()} negative ones instead."
         )
-    if not streams:
-        X, Y = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        for one, y in zip(rankers, Y.T, strict=True):
-            one.fit(X, y)
-    _put_back(layer, rankers)
-    return rankers
 
 
 def _last_linear(model: nn.Module) -> nn.Linear:
@@ -84,7 +103,7 @@ def _last_linear(model: nn.Module) -> nn.Linear:
     return linear[-1]
 
 
-def _embedded(model: nn.Module, layer: nn.Linear, loader: Iterable[Any]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+def _embedded(model: nn.Module, layer: nn.Linear, loader: Iterable[Any]) -> Iterable[Batch]:
     """Inputs of the layer (n, d) and labels (n, outputs) of each batch."""
     seen: list[Tensor] = []
     hook = layer.register_forward_pre_hook(lambda _, args: seen.append(args[0]))

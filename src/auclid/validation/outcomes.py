@@ -22,6 +22,12 @@ class Survival(NamedTuple):
     time: np.ndarray
     event: np.ndarray
 
+    def structured(self) -> np.ndarray:
+        """The structured array (event, time) that `SurvivalRanker` takes."""
+        y = np.empty(len(self.time), dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = self.event, self.time
+        return y
+
 
 def in_memory(values: Any) -> Any:
     """The values themselves; those of a dask collection are computed, since one number a row fits in memory."""

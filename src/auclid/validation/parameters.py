@@ -1,7 +1,7 @@
 """Parameters of estimators and functions: their constraints, and the decorator of `fit` that checks them."""
 
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from auclid._generic import GenericFunction, as_floats, implemented_for
+from auclid.errors import owner_name
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -120,6 +121,15 @@ def whole_number(owner: str, name: str, value: Any, low: int, high: int | None =
     return int(value)
 
 
+def only_one(owner: str, given: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name and the value of the one parameter of several that is given."""
+    asked = [(name, value) for name, value in given.items() if value is not None]
+    if len(asked) != 1:
+        said = ", ".join(name for name, _ in asked) or "none"
+        raise ValueError(f"{owner} expects exactly one of {_and(given)}. Got {said} instead.")
+    return asked[0]
+
+
 def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
     """`value`, where it is one of the words."""
     if not isinstance(value, str) or value not in choices:
@@ -127,8 +137,3 @@ def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
             f"The '{name}' parameter of {owner} must be one of {choices}. Got {value!r} instead."
         )
     return value
-
-
-def owner_name(owner: Any) -> str:
-    """The name for an error: that of an estimator's class, or the name of a function as it is given."""
-    return owner if isinstance(owner, str) else type(owner).__name__

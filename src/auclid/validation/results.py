@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from auclid.data import Table
-from auclid.validation.parameters import owner_name
+from auclid.errors import owner_name
 
 MIN_SQUARABLE, MAX_SQUARABLE = 1e-140, 1e140
 """Numbers whose squares, times a table's size, stay within floating point."""

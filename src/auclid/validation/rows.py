@@ -19,8 +19,7 @@ from auclid.data.dataset import Dataset
 from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
-from auclid.errors import DataError, InvalidValueError, missing_label
-from auclid.validation.parameters import owner_name
+from auclid.errors import DataError, InvalidValueError, missing_label, owner_name
 from auclid.validation.vectors import labels
 
 DTYPES = [np.float64, np.float32]

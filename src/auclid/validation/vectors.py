@@ -19,9 +19,8 @@ from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError, missing_label, quoted_value
+from auclid.errors import InvalidValueError, missing_label, owner_name, quoted_value
 from auclid.stats.weights import rescale_weights
-from auclid.validation.parameters import owner_name
 
 NUMERIC = "biuf"
 

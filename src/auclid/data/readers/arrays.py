@@ -9,10 +9,10 @@ from scipy import sparse
 
 from auclid.data.readers.reader import (
     UNREADABLE,
-    Block,
     ColumnSelection,
     FileSizes,
     Reader,
+    SourceBlock,
     block_rows,
     check_csr,
     select_columns,
@@ -73,11 +73,11 @@ class Arrays(Reader):
         rows, count = block_rows(len(self._names), self.dtype), self.count or 0
         return [slice(start, min(start + rows, count)) for start in range(0, count, rows)]
 
-    def read(self) -> Iterator[Block]:
-        return (Block(self._typed(self.open()[part]), *self._labels(part)) for part in self._parts())
+    def read(self) -> Iterator[SourceBlock]:
+        return (SourceBlock(self._typed(self.open()[part]), *self._labels(part)) for part in self._parts())
 
-    def read_labels(self) -> Iterator[Block] | None:
-        return (Block(None, *self._labels(part)) for part in self._parts())
+    def read_labels(self) -> Iterator[SourceBlock] | None:
+        return (SourceBlock(None, *self._labels(part)) for part in self._parts())
 
     def _labels(self, part: slice) -> tuple[np.ndarray | None, np.ndarray | None]:
         y, weight = self._target, self._weight

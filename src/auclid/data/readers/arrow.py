@@ -13,10 +13,10 @@ import numpy as np
 from auclid._hints import listed
 from auclid.data.encoding import ColumnEncoding, as_text, encoded_kind, encoding_of
 from auclid.data.readers.reader import (
-    Block,
     ColumnSelection,
     FileSizes,
     Reader,
+    SourceBlock,
     block_rows,
     prefetch,
     select_columns,
@@ -118,18 +118,18 @@ class ArrowReader(Reader):
     def available_columns(self) -> list[str]:
         return [name for name in self._names if name not in self._label_columns()]
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         return self._blocks(prefetch(self._all_batches()))
 
     def _all_batches(self) -> Iterator[Any]:
         return self.batches([*self.columns, *self._label_columns()], block_rows(len(self.columns), self.dtype))
 
-    def _blocks(self, batches: Iterator[Any]) -> Iterator[Block]:
-        return (Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
+    def _blocks(self, batches: Iterator[Any]) -> Iterator[SourceBlock]:
+        return (SourceBlock(self._numbers(batch), *self._labels(batch)) for batch in batches)
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         batches = self.batches(self._label_columns(), block_rows(len(self.columns), self.dtype))  # the same blocks
-        return (Block(None, *self._labels(batch)) for batch in batches)
+        return (SourceBlock(None, *self._labels(batch)) for batch in batches)
 
     def _label_columns(self) -> list[str]:
         return [name for name in (self.selection.target, self.selection.weight) if name is not None]

@@ -9,7 +9,7 @@ import numpy as np
 
 from auclid.data.encoding import MISSING_MARKS, ColumnEncoding
 from auclid.data.readers.arrow import FileReader, arrow_errors, import_pyarrow, sliced
-from auclid.data.readers.reader import COMPRESSED, Block, ColumnSelection, SchemaChanged
+from auclid.data.readers.reader import COMPRESSED, ColumnSelection, SchemaChanged, SourceBlock
 
 DELIMITERS = ",;\t"
 
@@ -98,7 +98,7 @@ class Csv(FileReader):
             fields = zip(reader.schema, times, strict=True)
             return pa.schema([field.with_type(pa.string()) if time else field for field, time in fields])
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         return None  # lines have to be parsed whole
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:

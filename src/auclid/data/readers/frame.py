@@ -5,7 +5,7 @@ from typing import Any
 
 from auclid.data.encoding import ColumnEncoding, as_text, infer_kind
 from auclid.data.readers.arrow import ArrowReader, import_pyarrow
-from auclid.data.readers.reader import Block, ColumnSelection
+from auclid.data.readers.reader import ColumnSelection, SourceBlock
 
 FRAMES = {
     ("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("pandas", "DataFrame"),
@@ -56,10 +56,10 @@ class FrameReader(ArrowReader):
             self._mixed.append(name)
             return pa.field(str(name), pa.dictionary(pa.int32(), pa.string()))
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         return self._blocks(self._all_batches())
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         return None if self.lazy else super().read_labels()
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:

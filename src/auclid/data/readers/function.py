@@ -9,7 +9,7 @@ from scipy import sparse
 
 from auclid.data.encoding import ColumnEncoding
 from auclid.data.readers.frame import FrameReader
-from auclid.data.readers.reader import Block, ColumnSelection, Reader, check_csr, select_columns
+from auclid.data.readers.reader import ColumnSelection, Reader, SourceBlock, check_csr, select_columns
 from auclid.errors import DataError, InvalidTypeError
 
 
@@ -44,7 +44,7 @@ class Function(Reader):
     def available_columns(self) -> list[str]:
         return self._names
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         for number, item in enumerate(self._fresh()):
             yield self._block(number, item)
 
@@ -57,7 +57,7 @@ class Function(Reader):
             )
         return iter(items)
 
-    def _block(self, number: int, item: Any) -> Block:
+    def _block(self, number: int, item: Any) -> SourceBlock:
         where = f"Block {number} of {self.where}"
         if not isinstance(item, tuple) or len(item) not in (2, 3):
             raise InvalidTypeError(f"{where} must be a tuple (X, y) or (X, y, weight); got {type(item).__name__}.")
@@ -72,7 +72,7 @@ class Function(Reader):
         labels = self._vector(where, "y", y, X.shape[0], self.has_target)
         weights = self._vector(where, "weight", weight, X.shape[0], self.has_weight)
         X = X if self._chosen is None else X[:, self._chosen]
-        return Block(X.astype(self.dtype, copy=False), labels, weights)
+        return SourceBlock(X.astype(self.dtype, copy=False), labels, weights)
 
     def _vector(self, where: str, name: str, values: Any, rows: int, expected: bool) -> np.ndarray | None:
         """One value a row, in every block or in none."""

@@ -11,10 +11,10 @@ from scipy import sparse
 from auclid.data.readers.reader import (
     COMPRESSED,
     UNREADABLE,
-    Block,
     ColumnSelection,
     FileSizes,
     Reader,
+    SourceBlock,
     check_column,
     prefetch,
 )
@@ -61,7 +61,7 @@ class Libsvm(Reader):
     def check_unchanged(self) -> None:
         self._sizes.check()
 
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         return prefetch(block for path in self.paths for block in self._blocks(path))
 
     def conform(self, X: Any) -> Any:
@@ -70,7 +70,7 @@ class Libsvm(Reader):
             return X[:, self._numbers()]
         return X if self.from_zero else X[:, 1:]
 
-    def _blocks(self, path: Path) -> Iterator[Block]:
+    def _blocks(self, path: Path) -> Iterator[SourceBlock]:
         from sklearn.datasets import load_svmlight_file
 
         number = 0
@@ -81,7 +81,7 @@ class Libsvm(Reader):
                     X = self._within(X)
                     number += 1
                     if len(y):
-                        yield Block(X, y, None)
+                        yield SourceBlock(X, y, None)
         except FileNotFoundError:
             raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
         except UNREADABLE as error:

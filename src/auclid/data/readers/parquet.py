@@ -9,7 +9,7 @@ import numpy as np
 
 from auclid import _sizes
 from auclid.data.readers.arrow import FileReader, arrow_errors, import_pyarrow
-from auclid.data.readers.reader import Block, ColumnSelection, Run, block_rows, prefetch
+from auclid.data.readers.reader import ColumnSelection, Run, SourceBlock, block_rows, prefetch
 from auclid.data.table import slices
 
 BUFFER_BYTES = 1 << 16
@@ -48,9 +48,9 @@ class Parquet(FileReader):
             for groups in group_runs(group_sizes(file.metadata), rows):
                 yield from fill_batches(file.iter_batches(batch_size=rows, row_groups=groups, **options), rows)
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         batches = self.batches(self._label_columns(), block_rows(len(self.columns), self.dtype))
-        return (Block(None, *self._labels(batch)) for batch in prefetch(batches))
+        return (SourceBlock(None, *self._labels(batch)) for batch in prefetch(batches))
 
     def runs(self) -> list[Run]:
         if any(each.is_categorical for each in self.encodings.values()):
@@ -66,7 +66,7 @@ class Parquet(FileReader):
         longest = max(run.rows for run in runs)
         return runs if len(self.columns) <= _sizes.MAX_RUN_COLUMNS and longest <= MAX_RUN_BLOCKS * rows else []
 
-    def _read_run(self, path: Path, metadata: Any, groups: list[int], parts: list[slice]) -> Iterator[Block]:
+    def _read_run(self, path: Path, metadata: Any, groups: list[int], parts: list[slice]) -> Iterator[SourceBlock]:
         """The blocks of a run, decoded a column at a time, which takes the least memory and time of one thread."""
         blocks = [np.empty((len(self.columns), part.stop - part.start), self.dtype) for part in parts]
         options = {"metadata": metadata, "pre_buffer": False, "buffer_size": BUFFER_BYTES}
@@ -77,7 +77,7 @@ class Parquet(FileReader):
                     block[k] = values[part]
             labels = self._labels(read_groups(file, groups, self._label_columns()))
         for part in parts:  # drop our reference to each block, so that it can be freed after its use
-            yield Block(blocks.pop(0).T, *(None if each is None else each[part] for each in labels))
+            yield SourceBlock(blocks.pop(0).T, *(None if each is None else each[part] for each in labels))
 
 
 def read_groups(file: Any, groups: list[int], columns: list[str]) -> Any:

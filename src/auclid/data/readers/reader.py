@@ -36,7 +36,7 @@ UNREADABLE = (
 """What parsers raise for a damaged file, or one of another kind."""
 
 
-class Block(NamedTuple):
+class SourceBlock(NamedTuple):
     """Consecutive rows of a source: an array or CSR matrix of numbers, and a label and a weight a row, or None."""
 
     X: Any
@@ -48,12 +48,12 @@ class Block(NamedTuple):
         """How many rows it has."""
         return next(part.shape[0] for part in self if part is not None)
 
-    def take(self, rows: Any) -> "Block":
+    def take(self, rows: Any) -> "SourceBlock":
         """Some of its rows."""
-        return Block(*(None if part is None else part[rows] for part in self))
+        return SourceBlock(*(None if part is None else part[rows] for part in self))
 
 
-def first_rows(blocks: Iterable[Block], n: int) -> Iterator[Block]:
+def first_rows(blocks: Iterable[SourceBlock], n: int) -> Iterator[SourceBlock]:
     """Consecutive blocks up to the n-th row."""
     for block in blocks:
         yield block.take(slice(n))
@@ -62,7 +62,7 @@ def first_rows(blocks: Iterable[Block], n: int) -> Iterator[Block]:
             return
 
 
-def select_rows(blocks: Iterable[Block], index: np.ndarray) -> Iterator[Block]:
+def select_rows(blocks: Iterable[SourceBlock], index: np.ndarray) -> Iterator[SourceBlock]:
     """The rows of these numbers, which ascend, of consecutive blocks up to the last one needed."""
     start = 0
     for block in blocks:
@@ -80,7 +80,7 @@ class Run(NamedTuple):
     begin: int
     """The number of the first row."""
     rows: int
-    read: Callable[[], Iterator[Block]]
+    read: Callable[[], Iterator[SourceBlock]]
 
 
 class ColumnSelection(NamedTuple):
@@ -128,10 +128,10 @@ class Reader(ABC):
     """What the numbers of some columns stand for, by name; those of all others are numbers."""
 
     @abstractmethod
-    def read(self) -> Iterator[Block]:
+    def read(self) -> Iterator[SourceBlock]:
         """All blocks, from the first. Raises `SchemaChanged` where a provisional type does not hold."""
 
-    def read_labels(self) -> Iterator[Block] | None:
+    def read_labels(self) -> Iterator[SourceBlock] | None:
         """All blocks without numbers, where labels and weights can be read by themselves."""
         return None
 
