@@ -141,8 +141,8 @@ class PairPoint:
     @property
     def dual_plane(self) -> tuple[float, np.ndarray]:
         """The value here and the slope of the plane that the dual's point a_ij gives: mean a_ij (1 - w.z_ij)."""
-        slope = self.gradient - self.objective.alpha * self.w
-        return mean_slope(*self.linear, self.objective.width) + float(slope @ self.w), slope
+        (outer, inner), slope = self.linear, self.gradient - self.objective.alpha * self.w
+        return mean_slope(outer, inner, self.objective.width) + float(slope @ self.w), slope
 
     @property
     def certified(self) -> bool:
