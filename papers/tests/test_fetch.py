@@ -15,6 +15,7 @@ from scipy import sparse
 from auclid.datasets import catalogue
 from auclid_papers import data
 from auclid_papers import fetch as files
+from auclid_papers.definitions import shared_datasets
 from auclid_papers.fetch import Source, fetch, original, sources
 
 ROWS = b"+1 1:0.5 3:1\n-1 2:2\n+1 1:1\n"
@@ -163,6 +164,13 @@ def test_experiments_refuse_an_original_with_another_checksum(tmp_path, monkeypa
     monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
     with pytest.raises(ValueError, match=r"'usps' must have the md5 checksum ec16c51d.*usps.bz2' has"):
         data.whole("usps")
+
+
+def test_every_dataset_of_the_papers_has_a_source():
+    """Files that can be downloaded, or a sentence that says where it is published."""
+    for name, entry in shared_datasets().items():
+        listed = {entry["name"], entry.get("whole")} & set(sources())
+        assert listed or re.search(r"published at https?://\S+\.\S+", entry.get("missing", "")), name
 
 
 def test_every_table_of_the_catalogue_has_its_files():

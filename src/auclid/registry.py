@@ -131,7 +131,7 @@ OWN_SAM = (
     "10^-10 to 10^-7, tuned; t0, rskip and askip are not printed, so ours stay."
 )
 OWN_TOP = (
-    "The top's edge is softened. Published: a hard edge, up to rounding, by softness=1e-7 (SVMpAUC) or 1e-10 "
+    "The top's edge is softened. Published: a hard edge, up to rounding, by softness=1e-12 (SVMpAUC) or 1e-10 "
     "(TopPush); alpha= is tuned."
 )
 OWN_QSG = (
@@ -227,7 +227,7 @@ PAIRWISE = [
         "the top of the list",
         online=False,
         differs=OWN_TOP,
-        published={"softness": 1e-7},
+        published={"softness": 1e-12},
     ),
     Method(
         "TopPush",

@@ -258,10 +258,11 @@ def fit(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
-        _refuse_all_but(context, "data", "model", "method", "drop", "seed", "settings", *rows.PointTableOptions._fields)
+        known = "data", "model", "method", "drop", "seed", "settings", "published", *rows.PointTableOptions._fields
+        _refuse_all_but(context, *known)
         options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
         points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
-        orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points))
+        orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points, published))
         return
     points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
     how = rows.Options(

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid import _sizes
-from auclid._hints import listed
+from auclid._hints import count_of, listed
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
@@ -29,6 +29,7 @@ from auclid.datasets import load_mammography
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import ColumnNotFoundError, DataError
 from auclid.metrics._periods import time_numbers
+from auclid.semi._labels import read
 from auclid.validation.vectors import common_text_on_top
 
 MIN_SAMPLE = 1000
@@ -140,23 +141,68 @@ def open_task(path: Path, options: Options, columns: Sequence[str] | None = None
 
     ``columns`` are those to read; else all but those that the options leave out.
     """
+    rows = _scan_target(path, options, columns)
+    labelled, notes = labelled_rows(rows, options.target)
+    levels, counts = _levels(rows, labelled)
+    is_pos, classes = _positive_levels(levels, counts, options)
+    chosen = partial(is_one_of, levels[is_pos])
+    fits = rows.fits_in_memory()
+    rows = mapped(rows, labels=chosen, index=labelled if len(labelled) < rows.shape[0] else None)
+    return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
+
+
+def open_partly_labelled(path: Path, options: Options) -> Task:
+    """The rows of a source with labels 0 and 1, NaN of rows without a label.
+
+    With one label only, its rows are the positives and no row is known to be negative.
+    """
+    rows = _scan_target(path, options)
+    labels = rows.labels()
+    labelled, _ = labelled_rows(rows, options.target)
+    labelled = labelled[~read(labels.table()).free[labels.codes[labelled]]]  # -1 may mark rows as well
+    levels, counts = _levels(rows, labelled)
+    if len(levels) == 1:
+        is_pos, classes = np.array([True]), [f"not {text(levels[0])}", text(levels[0])]
+    else:
+        is_pos, classes = _positive_levels(levels, counts, options)
+    free = rows.shape[0] - len(labelled)
+    notes = [f"{count_of(free, 'row')} without a label: {options.method} learns from all rows."] if free else []
+    fits = rows.fits_in_memory()
+    rows = mapped(rows, labels=partial(partly_coded, levels, is_pos))
+    return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
+
+
+def _scan_target(path: Path, options: Options, columns: Sequence[str] | None = None) -> Rows:
+    """The rows of a source that has labels."""
     if options.target is None and not has_own_labels(path):
         raise DataError(NO_LABELS)
     drop = [*options.drop, *([] if options.time is None or options.time in options.drop else [options.time])]
     rows = scan_columns(path, options.target, options.memory, columns, () if columns is not None else drop)
     if not rows.has_target:
         raise DataError(NO_LABELS)
-    labelled, notes = labelled_rows(rows, options.target)
+    return rows
+
+
+def _levels(rows: Rows, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels of some rows, and how many rows have each."""
     labels = rows.labels()
     counts = np.bincount(labels.codes[labelled], minlength=len(labels.levels))
     levels = labels.table()[counts > 0]
-    levels = levels.astype(str) if levels.dtype == object else levels
-    ask_for_positive(levels.tolist(), counts[counts > 0].tolist(), options.positive)
-    is_pos, classes = positives(levels, options.positive)
-    chosen = partial(is_one_of, levels[is_pos])
-    fits = rows.fits_in_memory()
-    rows = mapped(rows, labels=chosen, index=labelled if len(labelled) < rows.shape[0] else None)
-    return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
+    return levels.astype(str) if levels.dtype == object else levels, counts[counts > 0]
+
+
+def _positive_levels(levels: np.ndarray, counts: np.ndarray, options: Options) -> tuple[np.ndarray, list[str]]:
+    """Which labels are positive, and the names of both classes."""
+    ask_for_positive(levels.tolist(), counts.tolist(), options.positive)
+    return positives(levels, options.positive)
+
+
+def partly_coded(levels: np.ndarray, is_pos: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """1 of a positive label, 0 of another one, NaN where there is none."""
+    codes = np.full(len(y), np.nan)
+    for level, positive in zip(levels.tolist(), is_pos, strict=True):
+        codes[y == level] = positive
+    return codes
 
 
 def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -19,12 +19,22 @@ from auclid.calibrated import Calibrated
 from auclid.cli import _show, models
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
-from auclid.cli.data import NO_LABELS, Options, Task, ask_for_positive, load_table, open_task, positives
+from auclid.cli.data import (
+    NO_LABELS,
+    Options,
+    Task,
+    ask_for_positive,
+    load_table,
+    open_partly_labelled,
+    open_task,
+    positives,
+)
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
+from auclid.data.files import Rows
 from auclid.errors import DataError, missing_label
 from auclid.io import save
 from auclid.monitoring import Profile, profile
@@ -70,7 +80,12 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     models.refuse_whole_list(*named, how.max_fpr)
     check_points(*named, how.points)
-    fitted = _fit_here(data, how, stream) if scheduler is None else _fit_on_cluster(data, how, scheduler)
+    if models.learns_without_labels(how.method):
+        if stream is not None or scheduler is not None:
+            raise DataError(f"--checkpoint and --scheduler must be left out with {how.method}, made for few labels.")
+        fitted = _fit_partly_labelled(data, how)
+    else:
+        fitted = _fit_here(data, how, stream) if scheduler is None else _fit_on_cluster(data, how, scheduler)
     estimator = fitted.estimator
     _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
@@ -148,10 +163,30 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
             if not hasattr(estimator, "predict_proba"):
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
-    first = next(rows.read(allow_missing=True, allow_categorical=True))
     some, y = rows.sample(_sizes.PROFILE_ROWS, how.seed, allow_missing=True)
-    dense = not sparse.issparse(first.X)
-    return Fitted(name, estimator, columns, task.classes, dense, facts, profile_of(estimator, some, y))
+    return Fitted(name, estimator, columns, task.classes, _is_dense(rows), facts, profile_of(estimator, some, y))
+
+
+def _is_dense(rows: Rows) -> bool:
+    return not sparse.issparse(next(rows.read(allow_missing=True, allow_categorical=True)).X)
+
+
+def _fit_partly_labelled(data: Path, how: Options) -> Fitted:
+    """A method for few labels fitted on all rows, with or without labels.
+
+    It has no probabilities: which rows have a label may depend on what they are, so that the share of positives among
+    them need not be that of all.
+    """
+    task = open_partly_labelled(data, how)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    model.set_params(**{param: None for param in model.get_params() if param.split("__")[-1] == "unlabeled"})
+    rows, y = task.rows, np.asarray(task.rows.target())
+    _show.introduce(task.source, rows.shape, float(np.nanmean(y)), task.classes[1], by_blocks=not task.in_memory)
+    table = load_table(task, how) if task.in_memory else None
+    with noted(task.notes if table is None else table.notes), names_known(), _show.passes(rows):
+        estimator = model.fit(rows) if table is None else model.fit(table.X, y)
+    counts = profile_of(estimator, rows.sample(_sizes.PROFILE_ROWS, how.seed, allow_missing=True)[0], None)
+    return Fitted(name, estimator, rows.columns, task.classes, _is_dense(rows), profile=counts)
 
 
 def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:

@@ -33,6 +33,9 @@ SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
 }
 """Which of our methods suit n rows of d columns: what `auclid fit` makes, exact linear ones, a stream, curved ones."""
 
+FRONT_DOOR = ("auto", "aucclassifier")
+"""Names of the model for someone who did not choose one."""
+
 Named = tuple[str, BaseEstimator]
 
 
@@ -56,17 +59,32 @@ def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, se
 
     ``settings`` are parameters of the method, as --set gives them.
     """
-    if name.casefold() in ("auto", "aucclassifier"):
-        if published:
-            raise ValueError("--published must have a --method with a paper of its own; got auto. Try --method SOLAM.")
+    require_method(name, published)
+    if name.casefold() in FRONT_DOOR:
         front, model = front_door(seed, max_fpr)
         return front, with_settings(model, settings)
     method = find(name)
-    if method.semi_supervised:
-        raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
     title = f"{method.name} (as published)" if published and method.differs else method.name
     return title, behind_columns(model)
+
+
+def require_method(name: str, published: bool) -> None:
+    """A sentence where someone asks for the published form of "auto"."""
+    if published and name.casefold() in FRONT_DOOR:
+        raise ValueError("--published must have a --method with a paper of its own; got auto. Try --method SOLAM.")
+
+
+def learns_without_labels(name: str) -> bool:
+    """Whether a method learns from rows without labels as well.
+
+    Examples
+    --------
+    >>> from auclid.cli.models import learns_without_labels
+    >>> learns_without_labels("SAMULT"), learns_without_labels("auto")
+    (True, False)
+    """
+    return name.casefold() not in FRONT_DOOR and find(name).semi_supervised
 
 
 def as_asked(asked: str, title: str) -> str:
@@ -168,7 +186,7 @@ def known_baseline(name: str) -> str:
 
 
 def every_method() -> list[str]:
-    """The names of all methods that the command can train, and "auto"."""
+    """The names of all methods that learn from labelled rows alone, and "auto"."""
     return ["auto", *(method.name for method in METHODS if not method.semi_supervised)]
 
 
@@ -176,5 +194,10 @@ def refuse_unknown(methods: list[str], against: list[str]) -> None:
     """A sentence about the first name that is none, before any work."""
     for name in every_method() if methods == ["all"] else methods:
         ours(name, 0, 1.0)
+        if learns_without_labels(name):
+            raise ValueError(
+                f"--methods must be of methods that learn from labelled rows; {name} learns from rows without labels "
+                "as well. `auclid fit` trains it."
+            )
     for name in against:
         known_baseline(name)

@@ -13,6 +13,7 @@ from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, fitting
 from auclid.cli._show import escape
+from auclid.cli.models import require_method
 from auclid.cli.ordered_page import OrderedResult, compared_scores, ordered_page, result_of
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.paths import check_paths
@@ -34,13 +35,22 @@ SCORECARD = "Scorecard"
 """The method of an additive model with pairs."""
 
 
-def method_name(method: str) -> str:
-    """A loss of the linear rankers, or Scorecard, as it was asked for in any case; a sentence where it is neither."""
-    known = {name.casefold(): name for name in (*ORDERED_LOSS_NAMES, SCORECARD)} | {"auto": "square"}
+def method_name(method: str, options: OrderOptions) -> str:
+    """A loss of the linear rankers, or Scorecard, as it was asked for in any case; a sentence where it is neither.
+
+    The name of the ranker of such rows stands for its default, the square loss.
+    """
+    known = {name.casefold(): name for name in (*ORDERED_LOSS_NAMES, SCORECARD)}
+    known |= dict.fromkeys(("auto", ranker_class(options).__name__.casefold()), "square")
     if method.casefold() not in known:
         names = ", ".join((*ORDERED_LOSS_NAMES, SCORECARD))
         raise DataError(f"--method must be auto or one of {names} for ordered rows; got {method!r}.")
     return known[method.casefold()]
+
+
+def ranker_class(options: OrderOptions) -> Any:
+    """The linear ranker of levels and numbers, or of censored times."""
+    return OrderedRanker if options.event is None else SurvivalRanker
 
 
 def ranker(options: OrderOptions, method: str, settings: Settings = ()) -> Any:
@@ -48,7 +58,7 @@ def ranker(options: OrderOptions, method: str, settings: Settings = ()) -> Any:
 
     ``settings`` are parameters of the scorecard or of the ranker, as --set gives them.
     """
-    made: Any = OrderedRanker if options.event is None else SurvivalRanker
+    made = ranker_class(options)
     if method == SCORECARD:
         return with_settings(Scorecard(made()), settings)
     return Pipeline([("columns", Columns()), ("ranker", with_settings(made(method), settings))])
@@ -61,11 +71,13 @@ class FitOptions(NamedTuple):
     seed: int
     settings: Settings
     points: PointTableOptions
+    published: bool = False
 
 
 def fit(data: Path, model: Path, options: OrderOptions, how: FitOptions) -> None:
     """Train a ranker on all rows and save it; a scorecard leaves its page and points too."""
-    start, method = perf_counter(), method_name(how.method)
+    start, method = perf_counter(), method_name(how.method, options)
+    require_method(how.method, how.published)
     made = set_random_state(ranker(options, method, how.settings), how.seed)
     check_points(method, made, how.points)
     beside = fitting.card_outputs(model) if method == SCORECARD else {}

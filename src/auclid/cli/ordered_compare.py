@@ -14,7 +14,7 @@ from auclid.cli import _show
 from auclid.cli._show import escape
 from auclid.cli.compare import Protocol
 from auclid.cli.comparing import Outputs
-from auclid.cli.ordered import SCORECARD, method_name, ranker
+from auclid.cli.ordered import SCORECARD, method_name, ranker, ranker_class
 from auclid.cli.ordered_page import ordered_page, result_of
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.settings import Settings, settings_by_method
@@ -86,9 +86,9 @@ def contestants(
     options: OrderOptions, table: OrderedTable, methods: Sequence[str], settings: Settings
 ) -> list[tuple[str, bool, Any]]:
     """(name, whether it is a baseline, estimator) of what suits the rows."""
-    names = [method_name(name) for name in methods] or list(COMPARED_METHODS)
+    names = [method_name(name, options) for name in methods] or list(COMPARED_METHODS)
     own = settings_by_method(settings, names)
-    of = "SurvivalRanker" if options.event else "OrderedRanker"
+    of = ranker_class(options).__name__
     found: list[tuple[str, bool, Any]] = [
         (name if name == SCORECARD else f"{of} {name}", False, ranker(options, name, own[name])) for name in names
     ]

@@ -13,7 +13,7 @@ from auclid._generic import as_floats
 from auclid.losses import LOSSES, Loss, as_loss, curvature, hinges, slope, smooth, value
 from auclid.metrics._sample import Region
 from auclid.penalties import ElasticNet, Penalty
-from auclid.solvers import newton, proximal_newton
+from auclid.solvers import cutting_planes, newton, proximal_newton
 from auclid.solvers.all_pairs import LinearSpace, RegularizedPairLoss, SmoothHinge, SmoothLoss, SquaredHinges
 from auclid.solvers.partial_auc import SOFTEST, SoftTop, SoftTopHinge
 from auclid.solvers.partitioned_pairs import partitioned_pairs
@@ -114,8 +114,8 @@ def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
 
 
 def step_of(state: Any) -> Callable[[Any], Any]:
-    """The function that makes one more step from a state: Newton's, or proximal Newton's."""
-    return proximal_newton.update if isinstance(state, proximal_newton.CompositeState) else newton.update
+    """The function that makes one more step from a state: Newton's, with planes at its end, or proximal Newton's."""
+    return proximal_newton.update if isinstance(state, proximal_newton.CompositeState) else cutting_planes.update
 
 
 def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:
@@ -140,6 +140,9 @@ def publish_solution(estimator: Any, state: Any) -> np.ndarray:
     if isinstance(state, proximal_newton.CompositeState):
         estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
         return state.point.w
+    if isinstance(state, cutting_planes.State):
+        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
+        return last.published_weights(state.point)
     estimator.objective_, estimator.gap_ = last.published_value(state.point), last.relative_gap(state.point)
     return last.published_weights(state.point)
 

@@ -24,6 +24,9 @@ from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
 from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
 
+ROUNDING = 1e-15
+"""Relative errors of means over pairs."""
+
 
 class Gap(NamedTuple):
     """How far an objective may be above the optimum, and a lower bound of the optimum."""
@@ -129,6 +132,18 @@ class PairPoint:
         slopes = (outer - inner) / self.objective.width
         bound = float(slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2)
         return Gap(max(self.hinge_value - bound, 0.0), bound)
+
+    @property
+    def touching_plane(self) -> tuple[float, np.ndarray]:
+        """The mean hinge, and a slope of it by w: a plane below it."""
+        outer = self.active[0][1]
+        return float(self.linear[0]), self.objective.space.gradient(outer.linear_slope())
+
+    @property
+    def dual_plane(self) -> tuple[float, np.ndarray]:
+        """The value here and the slope of the plane that the dual's point a_ij gives: mean a_ij (1 - w.z_ij)."""
+        (outer, inner), slope = self.linear, self.gradient - self.objective.alpha * self.w
+        return mean_slope(outer, inner, self.objective.width) + float(slope @ self.w), slope
 
     @property
     def certified(self) -> bool:
@@ -433,6 +448,11 @@ def smooth_hinge(width: float) -> tuple[tuple[float, float], ...]:
     return (0.5 / width, 1.0), (-0.5 / width, 1.0 - width)
 
 
+def mean_slope(outer: float, inner: float, width: float) -> float:
+    """The mean slope of a smoothed hinge, less what rounding may have added to the difference of two means."""
+    return (outer - inner - ROUNDING * outer) / width
+
+
 def narrower(width: float, tol: float, gap: Gap) -> float:
     """The next width: the gap falls about as the width squared."""
     ratio = np.sqrt(0.5 * tol * max(gap.bound, 0.0) / gap.gap)
@@ -457,6 +477,10 @@ class SmoothHinge(SquaredHinges):
     def narrowed(self, width: float) -> Self:
         """The objective with a narrower parabola, nearer to the hinge."""
         return replace(self, width=width, hinges=smooth_hinge(width))
+
+    def exact(self) -> Self:
+        """The objective itself: it has no softness."""
+        return self
 
     def target(self, point: Any) -> float:
         """The gradient's part of the gap, |g|^2 / (2 alpha), shall be small against the whole."""

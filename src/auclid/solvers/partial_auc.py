@@ -29,6 +29,7 @@ from auclid.solvers.all_pairs import (
     diagonal,
     hessian,
     inverse_of,
+    mean_slope,
     narrower,
     smooth_hinge,
 )
@@ -38,6 +39,9 @@ from auclid.stats.pair_sums import ActivePairs, Pairs, count_below, draw, runnin
 
 ALMOST = 1.0 - 1e-9
 """One row, but for rounding."""
+
+HARD = 1e-11
+"""Softness that rounding of the losses leaves nothing of: the top is cut between two rows."""
 
 
 def checked_region(owner: str, max_fpr: Any, min_tpr: float, n_pos: float, n_neg: float) -> Region:
@@ -96,8 +100,10 @@ class Selection(NamedTuple):
 
 def select(loss: np.ndarray, own: np.ndarray, mass: float, softness: float) -> Selection:
     """The soft top of weight ``mass`` of rows that weigh ``own``: inside_j = clip((L_j - tau) / softness, 0, 1)."""
-    tau = top_threshold(loss, own, mass, softness)
-    inside = np.clip((loss - tau) / softness, 0.0, 1.0)
+    if softness <= HARD:
+        inside = hard_top(loss, own, mass)
+    else:
+        inside = np.clip((loss - top_threshold(loss, own, mass, softness)) / softness, 0.0, 1.0)
     weight = own * inside
     if not weight.any():  # losses so large that softness is lost in their rounding: the top is the greatest of them
         inside = (loss == loss[own > 0.0].max()).astype(np.float64)
@@ -181,6 +187,13 @@ class Top(NamedTuple):
     def value(self) -> float:
         """sum p q l - penalties"""
         return self.selections[0].loss - sum(selection.penalty for selection in self.selections)
+
+    def pairs_of(self, first: Side) -> list[tuple[float, ActivePairs]]:
+        """The pairs of the rows inside both tops, weighed by how far they are inside."""
+        inside = self.selections[0].inside
+        index = np.flatnonzero(inside)
+        own = first.pairs.many_mass[index] * inside[index]
+        return first.weighing(own, index, first.facing_mass * float(own.sum()))
 
 
 def find_top(sides: tuple[Side, ...], softness: float, sums: Losses | None = None, hard: bool = False) -> Top:
@@ -268,6 +281,9 @@ class Edge:
 SOFTEST = 0.1
 """Where the continuation in softness begins."""
 
+MIN_SOFTNESS = 1e-6
+"""Where the continuation ends for the hinge, whose own width falls then; planes know nothing of softness."""
+
 SOFTNESS_FACTOR = 0.3
 """By which softness falls from one objective of the continuation to the next."""
 
@@ -290,10 +306,7 @@ class SoftTopPoint(PairPoint):
         self.objective, self.w, self.scores = objective, w, scores
         self.sides = objective.sides(scores)
         self.top = find_top(self.sides, objective.softness)
-        first, inside = self.sides[0], self.top.selections[0].inside
-        index = np.flatnonzero(inside)
-        own = objective.pairs.many_mass[index] * inside[index]
-        self.active = first.weighing(own, index, first.facing_mass * float(own.sum()))
+        self.active = self.top.pairs_of(self.sides[0])
         self.ranking = self.active[0][1].ranking
 
     @cached_property
@@ -460,11 +473,32 @@ class SoftTopHingePoint(SoftTopPoint):
     objective: "SoftTopHinge"
 
     @cached_property
+    def hinge_top(self) -> tuple[Side, Top]:
+        """The class that is cut, and the top by the hinge itself."""
+        sides = self.objective.sides(self.scores)
+        return sides[0], find_top(sides, self.objective.softness, lambda active: active.block.linear())
+
+    @cached_property
     def published(self) -> float:
         """The objective with the hinge itself."""
-        sides = self.objective.sides(self.scores)
-        top = find_top(sides, self.objective.softness, lambda active: active.block.linear())
-        return float(top.value + 0.5 * self.objective.alpha * self.square)
+        return float(self.hinge_top[1].value + 0.5 * self.objective.alpha * self.square)
+
+    @property
+    def touching_plane(self) -> tuple[float, np.ndarray]:
+        """The mean hinge over the tops, and a slope of it by w."""
+        first, top = self.hinge_top
+        outer = top.pairs_of(first)[0][1]
+        return top.value, self.objective.space.gradient(outer.linear_slope())
+
+    @property
+    def dual_plane(self) -> tuple[float, np.ndarray]:
+        """The value here and the slope of the plane that the dual's point gives."""
+        (_, outer), (_, inner) = self.active
+        slope = self.gradient - self.objective.alpha * self.w
+        mean = mean_slope(outer.linear_value(), inner.linear_value(), self.objective.width)
+        share = self.objective.least_softness / self.objective.softness
+        mean -= share * sum(selection.penalty for selection in self.top.selections)
+        return mean + float(slope @ self.w), slope
 
     @cached_property
     def gap(self) -> Gap:
@@ -479,7 +513,8 @@ class SoftTopHingePoint(SoftTopPoint):
     @property
     def certified(self) -> bool:
         """Whether the objective is within ``tol`` of the optimum."""
-        return self.objective.last and self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
+        whole = self.gap.gap + self.objective.excess_softness
+        return self.objective.last and whole <= self.objective.tol * self.gap.bound + 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -489,6 +524,24 @@ class SoftTopHinge(SoftTop):
     hinges: tuple[tuple[float, float], ...] = smooth_hinge(1.0)
     width: float = 1.0
     point_class: ClassVar[Any] = SoftTopHingePoint
+
+    @property
+    def last(self) -> bool:
+        """Whether softness is what was asked for, or as little as Newton's method can do with."""
+        return self.softness <= max(self.least_softness, MIN_SOFTNESS)
+
+    @property
+    def excess_softness(self) -> float:
+        """What softness beyond the one that was asked for may add to the objective."""
+        return self.softness - self.least_softness
+
+    def relative_gap(self, point: Any) -> float:
+        """How far, at most, the objective is above the optimum, as a share of it; 1 where nothing is known."""
+        return min(1.0, super().relative_gap(point) + self.excess_softness / point.published)
+
+    def exact(self) -> Self:
+        """The objective with the softness that was asked for."""
+        return replace(self, softness=self.least_softness)
 
     def target(self, point: Any) -> float:
         """The gradient's part of the gap, |g|^2 / (2 alpha), shall be small against the whole."""
