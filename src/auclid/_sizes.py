@@ -23,7 +23,7 @@ MIN_SAMPLE_ROWS = 20_000
 MIN_CLASS_ROWS = 10
 """Rows of a class that are drawn from files or partitions, if it has so many, whatever its share."""
 
-KNOT_SAMPLE = 50_000
+KNOT_SAMPLE = 20_000
 """Rows that knots and narrow bins come from, of more."""
 
 MAX_COEFFICIENTS = 1_200

@@ -71,7 +71,7 @@ def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
     """Second differences of every numeric shape, and along both ways of a pair."""
     parts = []
     for k, f in enumerate(features):
-        if f.knots is not None:
+        if f.knots is not None and len(f.knots) > 2:
             parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
     along = {j: _coarse_differences(features[j]) for j in basis.paired.tolist()}
     for first, a, b in zip(basis.pair_first, basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
@@ -174,15 +174,15 @@ def directions(
     for penalty in penalties:
         plain = penalty._replace(focus=0.0)
         if plain not in solution_cache:
-            solution_cache[plain] = _refined(S, coarse, delta, terms, plain, 1.0)
+            solution_cache[plain] = _coarsely_factored(S, coarse, delta, terms, plain, 1.0)
         u = solution_cache[plain]
         if penalty.focus:
-            u = _refined(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
+            u = _coarsely_factored(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
         out.append(u)
     return np.stack(out, axis=1)
 
 
-def _refined(
+def _coarsely_factored(
     S: np.ndarray,
     coarse: np.ndarray,
     delta: np.ndarray,
@@ -200,18 +200,31 @@ def _refined(
         factor = cholesky(with_penalty(coarse, terms, penalty, cost))
     except linalg.LinAlgError:
         return _factored(with_penalty(S, terms, penalty, cost), delta)
+    u = refined(factor, S, delta, terms, penalty, cost, REFINED_RESIDUAL)
+    return _factored(with_penalty(S, terms, penalty, cost), delta) if u is None else u
+
+
+def refined(
+    factor: np.ndarray,
+    S: np.ndarray,
+    delta: np.ndarray,
+    terms: PenaltyTerms,
+    penalty: Penalty,
+    cost: np.ndarray | float,
+    residual: float,
+) -> np.ndarray | None:
+    """A^-1 δ by iterative refinement with a factor of half the digits, which leaves so much of δ; None if it cannot."""
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
+    left = size
     for _ in range(MAX_REFINEMENTS):
-        left = float(np.linalg.norm(rest))
-        if left <= REFINED_RESIDUAL * size:
-            return u
+        if left <= residual * size:
+            break
         u = u + left * cholesky_solve(factor, (rest / left).astype(np.float32))
         rest = delta - S @ u - penalty_product(terms, penalty, cost, u)
-        if not np.linalg.norm(rest) < 0.5 * left:
+        before, left = left, float(np.linalg.norm(rest))
+        if not left < 0.5 * before:
             break
-    if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
-        return u
-    return _factored(with_penalty(S, terms, penalty, cost), delta)
+    return u if left <= residual * size else None
 
 
 def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
