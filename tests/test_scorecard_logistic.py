@@ -117,7 +117,7 @@ def test_a_weight_counts_rows(seen):
     double = rows.take(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
     found = []
     for some, mass in ((rows, 1.0 + twice), (double, np.ones(double.target.size))):
-        models = LogisticModels.of(plan, some, mass[:, None])
+        models = LogisticModels.of(plan, some, mass[:, None], 1.0)
         *_, (last, _) = newton_iterates(models, plan.basis, some, w[:, None], [])
         found.append(last)
     a, b = found

@@ -40,8 +40,8 @@ MIN_ROWS_FOR_CV = 20
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""
 
 HELD_OUT_ROWS = 100_000
-"""Rows whose held-out scores give the AUC of a choice and the sigmoid; of more, so many are drawn, the rarer class
-first. The moments are of all rows."""
+"""Rows whose held-out scores give the AUC of a choice and the sigmoid, and whose scores give the threshold; of more, so
+many are drawn, the rarer class first. The moments are of all rows."""
 
 JUDGE_ROWS = 30_000
 """Held-out rows that knots and penalties are chosen by, at the most."""

@@ -22,7 +22,7 @@ from scipy.special import expit
 
 from auclid import _sizes
 from auclid.additive._basis import Basis
-from auclid.additive._folds import WeighedRows, fold_masses
+from auclid.additive._folds import RowFolds, WeighedRows, fold_masses
 from auclid.additive._moments import class_sums
 from auclid.additive._selection import ShapeSelection, mean_auc, sure_gain
 from auclid.additive._solve import (
@@ -81,16 +81,17 @@ class LogisticModels(NamedTuple):
     penalty: Penalty
     """The strengths of c K."""
     cost: np.ndarray | float
-    """The C of K, that of all rows for all models."""
+    """The C of K: one for all models, or (coefficients, models)."""
 
     @classmethod
-    def of(cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray) -> "LogisticModels":
+    def of(
+        cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray, cost: np.ndarray | float
+    ) -> "LogisticModels":
         """The models whose rows have these weights, (rows, models)."""
-        terms, penalty, moments = selection.terms, selection.penalty, selection.moments
-        cost = coefficient_cost(moments.within, moments.delta, terms, penalty)
+        penalty = selection.penalty
         strengths = (2.0 * PENALTY_FACTOR * each for each in (penalty.alpha, penalty.smooth))
         weighed = WeighedRows.of(selection.basis, rows.cells, rows.target.is_pos, mass)
-        return cls(weighed, terms, Penalty(*strengths), cost)
+        return cls(weighed, selection.terms, Penalty(*strengths), cost)
 
     @property
     def Z(self) -> Any:
@@ -126,7 +127,7 @@ def logistic_weights(
     held_out, fold = selection.held_out, selection.fold
     assert held_out is not None and fold is not None
     judged = CardRows(rows.cells, rows.target._replace(measure=held_out.target.measure), fold)
-    models = LogisticModels.of(selection, rows, fold_masses(fold, rows.target.weight))
+    models = LogisticModels.of(selection, rows, fold_masses(fold, rows.target.weight), _fold_costs(selection))
     steps = newton_iterates(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone)
     best, scores = next(steps)
     before = aucs = _held_out_aucs(judged, scores)
@@ -142,6 +143,15 @@ def logistic_weights(
     if monotone:  # what rises, rises to the bit
         best = np.stack([solve_monotone(np.eye(len(v)), v, monotone) for v in best.T], axis=1)
     return LogisticWeights(best[:, -1], list(best[:, :-1].T), _mean_gain(before, aucs))
+
+
+def _fold_costs(selection: ShapeSelection) -> np.ndarray | float:
+    """The C of the rows outside each fold, and of all rows: those that the square loss had."""
+    folds, moments, terms, penalty = selection.folds, selection.moments, selection.terms, selection.penalty
+    cost = coefficient_cost(moments.within, moments.delta, terms, penalty)
+    if not penalty.focus or isinstance(folds, RowFolds):
+        return cost
+    return np.stack([*(coefficient_cost(each.S, each.delta, terms, penalty) for each in folds), cost], axis=1)
 
 
 def _held_out_aucs(rows: CardRows, scores: np.ndarray) -> np.ndarray:
@@ -217,7 +227,8 @@ class _Expansion(NamedTuple):
     def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, model: int) -> np.ndarray:
         """The Hessian of one model: moments about the mean, and the penalty."""
         sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, model]))
-        H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, models.cost)
+        cost = models.cost[:, model] if np.ndim(models.cost) > 1 else models.cost
+        H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, cost)
         H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
         return H
 

@@ -36,6 +36,9 @@ FOCUSES = (0.5, 1.0)
 MIN_AUC_LEFT = 5e-4
 """What held-out rows must leave of the AUC for pairs and another loss to be looked at."""
 
+MAX_KNOT_LOSS = 0.0
+"""How much of the AUC more knots may lose with the penalty that was best for fewer, for others to be tried."""
+
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
 
@@ -168,6 +171,8 @@ def _best_of_grids(
             return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
 
         grid = _penalty_grid(settings, knots.unit, best)
+        if best is not None and mean_auc(aucs_of([_same_penalty(grid, best, knots)]))[0] <= best.auc - MAX_KNOT_LOSS:
+            break
         if best is not None or len(grid) < MIN_REFINED_GRID:
             found = _best_penalty(grid, aucs_of(grid), knots, cautious)
         else:
@@ -177,6 +182,12 @@ def _best_of_grids(
         best = found
     assert best is not None
     return best
+
+
+def _same_penalty(grid: list[Penalty], best: _Best, knots: _KnotCount) -> Penalty:
+    """The one of a grid that is nearest to the best penalty of another number of knots."""
+    alpha = best.penalty.alpha / best.knots.unit * knots.unit
+    return min(grid, key=lambda each: (abs(each.smooth - best.penalty.smooth), abs(each.alpha - alpha)))
 
 
 def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount, cautious: bool) -> _Best:
@@ -204,13 +215,20 @@ def _refined_penalty(
     knots: _KnotCount,
     cautious: bool,
 ) -> _Best:
-    """The best penalty of a grid of which every other strength is tried first, then those near the best."""
+    """The best penalty of a grid: every other ridge is tried with one smoothness, then every other smoothness with the
+    best ridge, then those near the best."""
     smooths, alphas = (sorted({getattr(each, name) for each in grid}) for name in ("smooth", "alpha"))
-    few = [each for each in grid if each.smooth in smooths[-1::-2] and each.alpha in alphas[::2]]
-    aucs = aucs_of(few)
-    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots, cautious))
-    more = [each for each in grid if each in near and each not in few]
-    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots, cautious)
+    every_other = smooths[-1::-2]
+    tried = [each for each in grid if each.smooth == every_other[len(every_other) // 2] and each.alpha in alphas[::2]]
+    aucs = aucs_of(tried)
+    for round_number in range(2):
+        best = _best_penalty(tried, aucs, knots, cautious)
+        near = _penalty_grid(settings, knots.unit, best)
+        along = [each for each in grid if each.alpha == best.penalty.alpha and each.smooth in every_other]
+        more = [each for each in grid if each in (near if round_number else along) and each not in tried]
+        if more:
+            tried, aucs = tried + more, np.hstack([aucs, aucs_of(more)])
+    return _best_penalty(tried, aucs, knots, cautious)
 
 
 def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:

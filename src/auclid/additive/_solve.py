@@ -7,7 +7,7 @@ fall.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,12 +59,15 @@ class PenaltyTerms(NamedTuple):
 
     def cost(self, u: np.ndarray, S: np.ndarray, focus: float) -> np.ndarray:
         """The cost of each coefficient, (mean v / v_k)^focus: v_k is the variance of what its column adds with u."""
-        parts = [slice(a, b) for a, b in pairwise(self.starts)]
-        v = np.array([u[at] @ S[at, at] @ u[at] for at in parts])
+        counts = np.diff(self.starts)
+        v = np.zeros(len(counts))
+        for count in np.unique(counts):  # columns of as many coefficients at once
+            at = self.starts[:-1][counts == count, None] + np.arange(count)
+            v[counts == count] = np.einsum("ki,kij,kj->k", u[at], S[at[:, :, None], at[:, None, :]], u[at])
         size = float(v.mean()) if len(v) else 0.0
         if size <= 0.0:
             return np.ones(len(u))
-        return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, np.diff(self.starts))
+        return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, counts)
 
 
 def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
@@ -72,11 +75,11 @@ def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
     parts = []
     for k, f in enumerate(features):
         if f.knots is not None and len(f.knots) > 2:
-            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
-    along = {j: _coarse_differences(features[j]) for j in basis.paired.tolist()}
-    for first, a, b in zip(basis.pair_first, basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
-        grid = np.kron(along[a], np.eye(len(along[b]))) + np.kron(np.eye(len(along[a])), along[b])
-        parts.append(_placed(first + np.arange(len(grid)), grid))
+            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], *_roughness(f.knots.tobytes())))
+    along = {j: _coarse_knots(features[j]) for j in basis.paired.tolist()}
+    for first, a, b in zip(basis.pair_first.tolist(), basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
+        row, column, value = _grid_roughness(*along[a], *along[b])
+        parts.append((first + row, first + column, value))
     row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
     shape = basis.size, basis.size
     return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
@@ -89,18 +92,41 @@ def _starts(basis: Basis) -> np.ndarray:
     return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
 
 
-def _coarse_differences(feature: Feature) -> np.ndarray:
-    """The roughness along one way of the grids of a column."""
+def _coarse_knots(feature: Feature) -> tuple[bytes, int]:
+    """The knots of a column in a grid, none for a category, and the number of its places there."""
     places = coarse_places(feature)
-    if feature.knots is None:
-        return np.zeros((len(places), len(places)))
-    return second_differences(feature.knots[places])
+    return b"" if feature.knots is None else feature.knots[places].tobytes(), len(places)
 
 
-def _placed(place: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of what is not zero in a block; slots without a coefficient are left out."""
-    row, column = np.nonzero(part * np.multiply.outer(place >= 0, place >= 0))
-    return place[row], place[column], part[row, column]
+def _placed(
+    place: np.ndarray, row: np.ndarray, column: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of a block with the coefficients of its slots in place of these; slots without one are left out."""
+    row, column = place[row], place[column]
+    kept = (row >= 0) & (column >= 0)
+    return row[kept], column[kept], value[kept]
+
+
+@lru_cache(maxsize=4096)
+def _roughness(knots: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of what is not zero in the `second_differences` of these knots."""
+    P = second_differences(np.frombuffer(knots))
+    row, column = np.nonzero(P)
+    return row, column, P[row, column]
+
+
+@lru_cache(maxsize=4096)
+def _grid_roughness(
+    knots_a: bytes, size_a: int, knots_b: bytes, size_b: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of a grid: along both ways."""
+    a, b = (
+        second_differences(np.frombuffer(knots)) if knots else np.zeros((size, size))
+        for knots, size in ((knots_a, size_a), (knots_b, size_b))
+    )
+    grid = np.kron(a, np.eye(size_b)) + np.kron(np.eye(size_a), b)
+    row, column = np.nonzero(grid)
+    return row, column, grid[row, column]
 
 
 def second_differences(knots: np.ndarray) -> np.ndarray:
