@@ -9,8 +9,8 @@ lets go of it. K is the penalty that was chosen for the square loss.
 
 The models of all folds and of all rows take their steps together: each step is found by conjugate gradients, whose
 products with the rows serve all models, preconditioned by the Hessian of the first step of the model of all rows. The
-scores of the rows come with each step, those of the rows that a fold holds out among them, so the AUC after each step is
-known too: most of what can be gained comes with the first two, and where a step gains hardly anything it is the last.
+scores of the rows that a fold holds out come with each step: where they rank no better after two, the others are not
+taken. The later a step, the more products it needs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,8 +52,8 @@ MAX_LOGISTIC_PRODUCTS = 25
 STEP_RESIDUAL = 0.03
 """What a Newton step may leave of the gradient."""
 
-MIN_STEP_GAIN = 1e-4
-"""A step that gains no more than this of the held-out AUC is the last."""
+FIRST_STEPS = 2
+"""Steps after which held-out rows must rank better for others to follow."""
 
 CONVERGED_STEP = 0.05
 """A step that moves no score by more than this is the last."""
@@ -129,20 +129,18 @@ def logistic_weights(
     judged = CardRows(rows.cells, rows.target._replace(measure=held_out.target.measure), fold)
     models = LogisticModels.of(selection, rows, fold_masses(fold, rows.target.weight), _fold_costs(selection))
     steps = newton_iterates(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone)
-    best, scores = next(steps)
-    before = aucs = _held_out_aucs(judged, scores)
-    for W, scores in steps:
-        after = _held_out_aucs(judged, scores)
-        gain = _mean_gain(aucs, after)
-        if gain > 0.0:
-            best, aucs = W, after
-        if gain <= MIN_STEP_GAIN:
-            break
-    if sure_gain(aucs - before) <= 0.0:
+    W, scores = next(steps)
+    before = _held_out_aucs(judged, scores)
+    for count, point in enumerate(steps, 1):
+        W, scores = point
+        if count == FIRST_STEPS and _mean_gain(before, _held_out_aucs(judged, scores)) <= 0.0:
+            return None
+    after = _held_out_aucs(judged, scores)
+    if sure_gain(after - before) <= 0.0:
         return None
     if monotone:  # what rises, rises to the bit
-        best = np.stack([solve_monotone(np.eye(len(v)), v, monotone) for v in best.T], axis=1)
-    return LogisticWeights(best[:, -1], list(best[:, :-1].T), _mean_gain(before, aucs))
+        W = np.stack([solve_monotone(np.eye(len(v)), v, monotone) for v in W.T], axis=1)
+    return LogisticWeights(W[:, -1], list(W[:, :-1].T), _mean_gain(before, after))
 
 
 def _fold_costs(selection: ShapeSelection) -> np.ndarray | float:

@@ -215,20 +215,13 @@ def _refined_penalty(
     knots: _KnotCount,
     cautious: bool,
 ) -> _Best:
-    """The best penalty of a grid: every other ridge is tried with one smoothness, then every other smoothness with the
-    best ridge, then those near the best."""
+    """The best penalty of a grid of which every other strength is tried first, then those near the best."""
     smooths, alphas = (sorted({getattr(each, name) for each in grid}) for name in ("smooth", "alpha"))
-    every_other = smooths[-1::-2]
-    tried = [each for each in grid if each.smooth == every_other[len(every_other) // 2] and each.alpha in alphas[::2]]
-    aucs = aucs_of(tried)
-    for round_number in range(2):
-        best = _best_penalty(tried, aucs, knots, cautious)
-        near = _penalty_grid(settings, knots.unit, best)
-        along = [each for each in grid if each.alpha == best.penalty.alpha and each.smooth in every_other]
-        more = [each for each in grid if each in (near if round_number else along) and each not in tried]
-        if more:
-            tried, aucs = tried + more, np.hstack([aucs, aucs_of(more)])
-    return _best_penalty(tried, aucs, knots, cautious)
+    few = [each for each in grid if each.smooth in smooths[-1::-2] and each.alpha in alphas[::2]]
+    aucs = aucs_of(few)
+    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots, cautious))
+    more = [each for each in grid if each in near and each not in few]
+    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots, cautious)
 
 
 def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:

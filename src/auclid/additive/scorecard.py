@@ -110,8 +110,9 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         The held-out AUC of what was chosen, or its average precision where ``metric`` says so, of ordered rows the
         concordance; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
-        The offset: minus the sum of shapes that maximises Youden's J on the training rows, of more than 100,000 on about
-        so many, or on a sample of those that memory cannot hold; of streams, minus the one halfway between the means of the classes; 0 of ordered rows.
+        The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
+        memory cannot hold, of about 100,000 rows where there are more; of streams, minus the one halfway between the
+        means of the classes; 0 of ordered rows.
     classes_ : array of shape (2,)
         Not of ordered rows.
     n_features_in_ : int
