@@ -5,6 +5,7 @@ import pytest
 
 from auclid import Scorecard, _sizes
 from auclid.additive import _interactions
+from auclid.additive._basis import first_pairs, make_basis, same_basis
 from auclid.additive._folds import RowFolds
 from auclid.additive._moments import LazyFolds, class_sums
 from auclid.additive._solve import Penalty, minimiser, penalty_terms
@@ -59,3 +60,12 @@ def test_pairs_of_a_fold_are_those_of_the_rows_outside_it(card):
         outside = np.flatnonzero(rows.fold != k)
         alone = rows.take(outside)._replace(fold=np.zeros(len(outside), dtype=np.int64))
         assert ranked[k] == _interactions.ranked_pairs(model._features, alone, score[outside], pairs, 3)[-1]
+
+
+def test_a_basis_with_fewer_pairs_is_that_of_these_pairs(card):
+    model = card[0]
+    pairs = [(0, 1), (2, 1), (3, 0)]
+    for count in range(4):
+        assert same_basis(
+            first_pairs(make_basis(model._features, pairs), count), make_basis(model._features, pairs[:count])
+        )

@@ -7,10 +7,9 @@ from scipy.special import log_expit
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes, load, save
-from auclid.additive import _fit, _logistic
+from auclid.additive import _fit, _interactions, _logistic
 from auclid.additive._basis import basis_rows
-from auclid.additive._logistic import LogisticModels, minimise
-from auclid.additive._moments import TrainingMoments
+from auclid.additive._logistic import LogisticModels, newton_iterates
 from auclid.additive._solve import penalised
 
 
@@ -114,14 +113,40 @@ def test_a_weight_counts_rows(seen):
     Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
     plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
-    total = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
     double = rows.take(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
     found = []
     for some, mass in ((rows, 1.0 + twice), (double, np.ones(double.target.size))):
-        models = LogisticModels.of(plan, some, mass[:, None], [total])
-        found.append(minimise(models, plan.basis, some, w[:, None], []))
+        models = LogisticModels.of(plan, some, mass[:, None], 1.0)
+        *_, (last, _) = newton_iterates(models, plan.basis, some, w[:, None], [])
+        found.append(last)
     a, b = found
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_steps_end_after_two_where_held_out_rows_rank_no_better(monkeypatch):
+    X, y = problem(400)
+    steps, newton_step = [], _logistic._newton_step
+    monkeypatch.setattr(_logistic, "_newton_step", lambda *args: steps.append(1) or newton_step(*args))
+    assert Scorecard(interactions=0, n_knots=6).fit(X, y).loss_ == "logistic"
+    assert len(steps) > 2
+    steps.clear()
+    monkeypatch.setattr(_logistic, "_held_out_aucs", lambda rows, scores: np.full(5, 0.8))
+    assert Scorecard(interactions=0, n_knots=6).fit(X, y).loss_ == "square"
+    assert len(steps) == 2
+
+
+def test_a_loss_and_pairs_are_looked_at_only_where_something_is_left_to_gain(monkeypatch):
+    looks = []
+    for name in ("ranked_pairs", "_best_trial"):
+        monkeypatch.setattr(_interactions, name, lambda *args, name=name: looks.append(name) or [[]])
+    monkeypatch.setattr(_fit, "logistic_weights", lambda *args: looks.append("loss"))
+    X, y = problem(400)
+    model = Scorecard(n_knots=6).fit(X, X[:, 0] > 0.0)
+    assert model.cv_auc_ > 0.9999
+    assert (model.loss_, model.interactions_, looks) == ("square", [], [])
+    monkeypatch.setattr(_interactions, "_best_trial", lambda *args: looks.append("trial"))
+    assert Scorecard(n_knots=6).fit(X, y).cv_auc_ < 0.999
+    assert looks == ["ranked_pairs", "trial", "loss"]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -23,7 +23,7 @@ MIN_SAMPLE_ROWS = 20_000
 MIN_CLASS_ROWS = 10
 """Rows of a class that are drawn from files or partitions, if it has so many, whatever its share."""
 
-KNOT_SAMPLE = 50_000
+KNOT_SAMPLE = 20_000
 """Rows that knots and narrow bins come from, of more."""
 
 MAX_COEFFICIENTS = 1_200
@@ -40,8 +40,8 @@ MIN_ROWS_FOR_CV = 20
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""
 
 HELD_OUT_ROWS = 100_000
-"""Rows whose held-out scores give the AUC of a choice and the sigmoid; of more, so many are drawn, the rarer class
-first. The moments are of all rows."""
+"""Rows whose held-out scores give the AUC of a choice and the sigmoid, and whose scores give the threshold; of more, so
+many are drawn, the rarer class first. The moments are of all rows."""
 
 JUDGE_ROWS = 30_000
 """Held-out rows that knots and penalties are chosen by, at the most."""

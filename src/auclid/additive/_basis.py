@@ -85,6 +85,17 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
     )
 
 
+def first_pairs(basis: Basis, count: int) -> Basis:
+    """The basis with the first ``count`` of its pairs only."""
+    if count >= len(basis.pair_a):
+        return basis
+    a, b = basis.pair_a[:count], basis.pair_b[:count]
+    size = int(basis.pair_first[count])
+    return basis._replace(
+        pair_a=a, pair_b=b, pair_first=basis.pair_first[:count], paired=np.unique(np.concatenate([a, b])), size=size
+    )
+
+
 def _coefficients(features: Sequence[Feature], first: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """The coefficient of each slot and of the missing cells of each column, -1 for none; and how many there are."""
     slots, gaps = np.diff(first), np.array([f.gaps for f in features], dtype=bool)

@@ -115,8 +115,8 @@ class CardCounts(NamedTuple):
     def add_columns(self, cells: Any, masses: np.ndarray) -> None:
         """Add rows to the counts of the columns; ``masses`` as of `class_masses`."""
         for rows, block in cell_blocks(cells):
-            for j in range(block.shape[1]):
-                self._add_column(j, block[:, j], masses[:, rows])
+            for j, values in enumerate(np.ascontiguousarray(block.T)):
+                self._add_column(j, values, masses[:, rows])
 
     def add_pairs(self, cells: Any, masses: np.ndarray, pairs: Sequence[Sequence[int]]) -> None:
         """Add rows to the counts of the pairs."""

@@ -13,7 +13,17 @@ from scipy import linalg
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import cell_block
 from auclid.additive._moments import class_sums
-from auclid.additive._solve import Penalty, PenaltyTerms, coefficient_cost, penalty_product, with_penalty
+from auclid.additive._solve import (
+    Penalty,
+    PenaltyTerms,
+    cholesky,
+    cholesky_solve,
+    coefficient_cost,
+    direction,
+    penalty_product,
+    refined,
+    with_penalty,
+)
 from auclid.solvers.iterative import conjugate_gradients
 
 MAX_FOLD_PRODUCTS = 40
@@ -21,6 +31,9 @@ MAX_FOLD_PRODUCTS = 40
 
 FOLD_RESIDUAL = 1e-5
 """What they may leave of δ."""
+
+EXACT_RESIDUAL = 1e-12
+"""What may be left of δ for the model of all rows."""
 
 
 class WeighedRows(NamedTuple):
@@ -84,8 +97,7 @@ class RowFolds(Sequence):
         """
         cost = coefficient_cost(S, delta, terms, penalty)
         try:
-            A = with_penalty(S, terms, penalty, cost)
-            factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(with_penalty(S.astype(np.float32), terms, penalty, cost))
         except linalg.LinAlgError:
             return None
         rows, signed = self.rows, np.where(self.rows.is_pos[:, None], self.rows.share, -self.rows.share)
@@ -98,13 +110,15 @@ class RowFolds(Sequence):
             )
 
         def precondition(V: np.ndarray) -> np.ndarray:
-            return linalg.cho_solve(factor, V, check_finite=False)
+            size = float(np.abs(V).max()) or 1.0
+            return size * cholesky_solve(factor, (V / size).astype(np.float32))
 
         most = FOLD_RESIDUAL * float(np.linalg.norm(deltas))
         for found in conjugate_gradients(product, deltas, precondition, inner=lambda a, b: float(np.vdot(a, b))):
             if np.linalg.norm(found.residual) <= most:
                 others = found.x / (1.0 + (found.x * deltas).sum(axis=0))
-                u = precondition(delta)
+                u = refined(factor, S, delta, terms, penalty, cost, EXACT_RESIDUAL)
+                u = direction(S, delta, terms, penalty) if u is None else u
                 return u / (1.0 + u @ delta), list(others.T)
             if found.products == MAX_FOLD_PRODUCTS:
                 break

@@ -27,7 +27,7 @@ import numpy as np
 
 from auclid import _sizes
 from auclid._generic import kernel
-from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
+from auclid.additive._basis import Basis, coarse_places, fewer_knots, first_pairs, make_basis
 from auclid.additive._features import Feature, interpolate
 from auclid.additive._folds import RowFolds
 from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
@@ -63,7 +63,7 @@ RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 CELL_SHRINKAGE = 5.0
 """λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
 
-MAX_HISTOGRAM_CELLS = 2e8
+MAX_HISTOGRAM_CELLS = 5e7
 """Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
 
 HISTOGRAM_BATCH = 256
@@ -91,12 +91,14 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
         return plain
     if rows.target.take(np.flatnonzero(plain.fold >= 0)).n_rarer() < _sizes.MIN_ROWS_FOR_PAIRS:
         return plain
-    scores = _additive_scores(plain, plain.held_out)
-    candidates = _candidate_pairs(plain, settings)
-    chosen = _best_trial(plain, scores, candidates, settings)
+    if not plain.improvable:
+        return plain
+    scores, most = _additive_scores(plain, plain.held_out), _pair_counts(settings)[-1]
+    ranked = ranked_pairs(plain.features, plain.held_out, scores, _candidate_pairs(plain, settings), most)
+    chosen = _best_trial(plain, ranked, settings)
     if chosen is None:
         return plain
-    pairs = ranked_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)[-1]
+    pairs = ranked[-1][: chosen.n_pairs]
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
     total, folds = _fold_moments(basis, _moment_rows(rows._replace(fold=plain.fold), settings.rng))
@@ -152,19 +154,18 @@ def _additive_scores(plain: ShapeSelection, held_out: CardRows) -> np.ndarray:
 
 
 def _best_trial(
-    plain: ShapeSelection, scores: np.ndarray, candidates: list[tuple[int, int]], settings: FitSettings
+    plain: ShapeSelection, ranked: list[list[tuple[int, int]]], settings: FitSettings
 ) -> PairTrial | None:
-    """The best number of pairs and its penalties; None where no number surely pays."""
+    """The best number of pairs and its penalties; None where no number surely pays. ``ranked``: by `ranked_pairs`."""
     assert plain.held_out is not None
     drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
-    held_out, score, counts = plain.held_out.take(drawn), scores[drawn], _pair_counts(settings)
+    held_out, counts = plain.held_out.take(drawn), _pair_counts(settings)
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
-    own = ranked_pairs(features, held_out, score, candidates, counts[-1])
-    aucs_of = _trial_aucs(features, held_out, own, settings)
+    aucs_of = _trial_aucs(features, held_out, ranked, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
-    sizes = _grids(held_out.target.size, min(counts[0], len(candidates)))
+    sizes = _grids(held_out.target.size, min(counts[0], len(ranked[-1])))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     known = looks[size]
@@ -201,8 +202,7 @@ def _trial_aucs(
     def aucs_of(count: int, trials: Sequence[PairTrial], most: int, folds: Sequence[int], size: int) -> np.ndarray:
         own_fold = [held_out.as_only_fold(k) for k in folds]
         pairs = zip(folds, own_fold, strict=True)
-        trained = [_aucs(training(k, most, size), by_grid[size], count, trials, only, settings) for k, only in pairs]
-        return np.array(trained)
+        return np.array([_aucs(training(k, most, size), count, trials, only, settings) for k, only in pairs])
 
     return aucs_of
 
@@ -228,9 +228,9 @@ def _first_pairs(columns: int, counts: Sequence[int]) -> int:
 
 
 class _TrainingPairs(NamedTuple):
-    """What one fold's training rows give: pairs, best first, and the moments with all of them."""
+    """What one fold's training rows give: the basis with its pairs, best first, and the moments with all of them."""
 
-    pairs: list[tuple[int, int]]
+    basis: Basis
     moments: TrainingMoments
     terms: PenaltyTerms
 
@@ -239,19 +239,14 @@ def _training_pairs(
     features: Sequence[Feature], held_out: CardRows, pairs: list[tuple[int, int]], k: int
 ) -> _TrainingPairs:
     rows, basis = held_out.outside(k)._replace(fold=None), make_basis(features, pairs)
-    return _TrainingPairs(pairs, rows.sums(basis).outside(-1), penalty_terms(features, basis))
+    return _TrainingPairs(basis, rows.sums(basis).outside(-1), penalty_terms(features, basis))
 
 
 def _aucs(
-    training: _TrainingPairs,
-    features: Sequence[Feature],
-    count: int,
-    grid: Sequence[PairTrial],
-    held_out: CardRows,
-    settings: FitSettings,
+    training: _TrainingPairs, count: int, grid: Sequence[PairTrial], held_out: CardRows, settings: FitSettings
 ) -> np.ndarray:
     """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
-    basis = make_basis(features, training.pairs[:count])
+    basis = first_pairs(training.basis, count)
     moments, terms = training.moments.leading(basis.size), training.terms.leading(basis.size)
     size = 2.0 * float(np.diag(moments.S).mean()) if settings.alphas is None else 1.0
     penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
@@ -442,11 +437,11 @@ def ranked_pairs(
     codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
     gains_of = (ClassGains if isinstance(rows.target, ClassTarget) else OrderGains)(rows, score, kept)
-    gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
+    gains, order = [np.zeros((len(kept), 0))], []
     for shape, batch in _batches(counts, pairs):
-        for found, own in zip(gains, gains_of([(codes[a], codes[b]) for a, b in batch], shape), strict=True):
-            found += zip(own, batch, strict=True)
-    return [_best_pairs(found, most) for found in gains]
+        gains.append(gains_of([(codes[a], codes[b]) for a, b in batch], shape))
+        order += batch
+    return [_best_pairs(found, order, most) for found in np.hstack(gains)]
 
 
 def _histogram_rows(held_out: CardRows, score: np.ndarray, n_pairs: int) -> tuple[CardRows, np.ndarray]:
@@ -469,7 +464,7 @@ class ClassGains:
         histograms = np.zeros((len(codes), self.kept.shape[1], shape[0] * shape[1], 4))
         for (a, b), own in zip(codes, histograms, strict=True):
             pair_histogram(a, b, shape[1], self.fold, self.is_pos, self.score, self.weight, own)
-        return self.moments.gains(np.einsum("tk,pkcs->tpcs", self.kept, histograms), shape)
+        return self.moments.gains(np.tensordot(self.kept, histograms, (1, 1)), shape)
 
 
 class OrderGains:
@@ -501,10 +496,11 @@ class OrderGains:
         return np.array(out)
 
 
-def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[tuple[int, int]]:
+def _best_pairs(gains: np.ndarray, pairs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
     """The ``most`` pairs of the largest gains above zero."""
-    gains.sort(key=lambda item: (-item[0], item[1]))
-    return [pair for gain, pair in gains[:most] if gain > 0.0]
+    second, first = np.array(pairs, dtype=np.int64).reshape(-1, 2).T[::-1]
+    best = np.lexsort((second, first, -gains))[:most]
+    return [pairs[k] for k in best.tolist() if gains[k] > 0.0]
 
 
 def _batches(

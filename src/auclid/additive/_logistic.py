@@ -8,10 +8,12 @@ logistic loss, in which each class weighs one half,
 lets go of it. K is the penalty that was chosen for the square loss.
 
 The models of all folds and of all rows take their steps together: each step is found by conjugate gradients, whose
-products with the rows serve all models, preconditioned by the Hessian of the first step of the model of all rows.
+products with the rows serve all models, preconditioned by the Hessian of the first step of the model of all rows. The
+scores of the rows that a fold holds out come with each step: where they rank no better after two, the others are not
+taken. The later a step, the more products it needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +22,9 @@ from scipy.special import expit
 
 from auclid import _sizes
 from auclid.additive._basis import Basis
-from auclid.additive._folds import WeighedRows, fold_masses
-from auclid.additive._moments import TrainingMoments, class_sums
-from auclid.additive._selection import ShapeSelection, basis_products, mean_auc, sure_gain
+from auclid.additive._folds import RowFolds, WeighedRows, fold_masses
+from auclid.additive._moments import class_sums
+from auclid.additive._selection import ShapeSelection, mean_auc, sure_gain
 from auclid.additive._solve import (
     MonotoneColumn,
     Penalty,
@@ -50,6 +52,9 @@ MAX_LOGISTIC_PRODUCTS = 25
 STEP_RESIDUAL = 0.03
 """What a Newton step may leave of the gradient."""
 
+FIRST_STEPS = 2
+"""Steps after which held-out rows must rank better for others to follow."""
+
 CONVERGED_STEP = 0.05
 """A step that moves no score by more than this is the last."""
 
@@ -75,18 +80,18 @@ class LogisticModels(NamedTuple):
     terms: PenaltyTerms
     penalty: Penalty
     """The strengths of c K."""
-    cost: np.ndarray
-    """(coefficients, models): the C of K."""
+    cost: np.ndarray | float
+    """The C of K: one for all models, or (coefficients, models)."""
 
     @classmethod
-    def of(cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray, training: Any) -> "LogisticModels":
-        """The models whose rows have these weights, (rows, models), and these `TrainingMoments`."""
-        terms, penalty, size = selection.terms, selection.penalty, selection.basis.size
-        costs = [coefficient_cost(each.S, each.delta, terms, penalty) for each in training]
-        cost = np.stack([np.broadcast_to(each, size) for each in costs], axis=1)
+    def of(
+        cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray, cost: np.ndarray | float
+    ) -> "LogisticModels":
+        """The models whose rows have these weights, (rows, models)."""
+        penalty = selection.penalty
         strengths = (2.0 * PENALTY_FACTOR * each for each in (penalty.alpha, penalty.smooth))
         weighed = WeighedRows.of(selection.basis, rows.cells, rows.target.is_pos, mass)
-        return cls(weighed, terms, Penalty(*strengths), cost)
+        return cls(weighed, selection.terms, Penalty(*strengths), cost)
 
     @property
     def Z(self) -> Any:
@@ -104,11 +109,11 @@ class LogisticModels(NamedTuple):
 
 
 def affordable(selection: ShapeSelection, cells: Any) -> bool:
-    """Whether a step costs no more than `_sizes.NEWTON_STEP_WORK`, and rows are held out to judge the steps by."""
+    """Whether a step costs no more than `_sizes.NEWTON_STEP_WORK`, and rows are held out that could gain by it."""
     touched = 2 * cells.shape[1] + 4 * len(selection.pairs)
     work = 0.5 * cells.shape[0] * touched**2 + selection.basis.size**3 / 30.0  # LAPACK's take a tenth of the time
     judged = selection.held_out is not None and selection.fold is not None and len(selection.folds) > 1
-    return judged and 0 < selection.basis.size and work <= _sizes.NEWTON_STEP_WORK
+    return judged and selection.improvable and 0 < selection.basis.size and work <= _sizes.NEWTON_STEP_WORK
 
 
 def logistic_weights(
@@ -119,36 +124,55 @@ def logistic_weights(
     monotone: Sequence[MonotoneColumn],
 ) -> LogisticWeights | None:
     """The weights after steps from those of the square loss, where held-out rows surely rank better; else None."""
-    held_out, fold, moments = selection.held_out, selection.fold, selection.moments
+    held_out, fold = selection.held_out, selection.fold
     assert held_out is not None and fold is not None
-    masses = fold_masses(fold, rows.target.weight)
-    total = TrainingMoments(moments.within, moments.delta, moments.all.mean)
-    models = LogisticModels.of(selection, rows, masses, [*selection.folds, total])
-    moved = minimise(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone).T
-    pairs = enumerate(zip(others, moved[:-1], strict=True))
-    gains = [_gain(selection.basis, held_out, k, np.stack(both, axis=1)) for k, both in pairs]
-    if sure_gain(np.array(gains)) <= 0.0:
+    judged = CardRows(rows.cells, rows.target._replace(measure=held_out.target.measure), fold)
+    models = LogisticModels.of(selection, rows, fold_masses(fold, rows.target.weight), _fold_costs(selection))
+    steps = newton_iterates(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone)
+    W, scores = next(steps)
+    before = _held_out_aucs(judged, scores)
+    for count, point in enumerate(steps, 1):
+        W, scores = point
+        if count == FIRST_STEPS and _mean_gain(before, _held_out_aucs(judged, scores)) <= 0.0:
+            return None
+    after = _held_out_aucs(judged, scores)
+    if sure_gain(after - before) <= 0.0:
         return None
-    return LogisticWeights(moved[-1], list(moved[:-1]), float(mean_auc(np.array(gains)[:, None])[0]))
+    if monotone:  # what rises, rises to the bit
+        W = np.stack([solve_monotone(np.eye(len(v)), v, monotone) for v in W.T], axis=1)
+    return LogisticWeights(W[:, -1], list(W[:, :-1].T), _mean_gain(before, after))
 
 
-def _gain(basis: Basis, held_out: CardRows, k: int, W: np.ndarray) -> float:
-    """The gain in AUC (or what counts) of fold k by the second weights; nan where it has one class only."""
-    rows = held_out.in_fold(k)
-    scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W).T)
-    before, after = held_out.target.take(rows).auc(scores)
-    return float(after - before)
+def _fold_costs(selection: ShapeSelection) -> np.ndarray | float:
+    """The C of the rows outside each fold, and of all rows: those that the square loss had."""
+    folds, moments, terms, penalty = selection.folds, selection.moments, selection.terms, selection.penalty
+    cost = coefficient_cost(moments.within, moments.delta, terms, penalty)
+    if not penalty.focus or isinstance(folds, RowFolds):
+        return cost
+    return np.stack([*(coefficient_cost(each.S, each.delta, terms, penalty) for each in folds), cost], axis=1)
 
 
-def minimise(
+def _held_out_aucs(rows: CardRows, scores: np.ndarray) -> np.ndarray:
+    """The AUC (or what counts) of each fold by its own scores, (rows, folds + 1); nan where it has one class only."""
+    folds = [rows.in_fold(k) for k in range(scores.shape[1] - 1)]
+    return np.array([rows.target.take(at).auc(scores[at, k][None])[0] for k, at in enumerate(folds)])
+
+
+def _mean_gain(before: np.ndarray, after: np.ndarray) -> float:
+    """The mean gain over the folds that have both classes."""
+    return float(mean_auc((after - before)[:, None])[0])
+
+
+def newton_iterates(
     models: LogisticModels, basis: Basis, rows: CardRows, W: np.ndarray, monotone: Sequence[MonotoneColumn]
-) -> np.ndarray:
-    """The weights of least L of each model (a column each), by Newton's method from those of the square loss."""
-    z = models.Z @ W
-    pairs = zip(z.T, models.mass.T, strict=True)
-    odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in pairs]
-    slope, offset = np.array(odds).T
-    W, z, factor = slope * W, slope * z + offset, None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Weights of each model (a column each) and the log-odds of all rows by them, on the way to the least L.
+
+    They begin with the weights of the square loss, in the unit of log-odds, and end where a step moves hardly a score.
+    """
+    W, z = _in_log_odds(models, W)
+    yield W, z
+    factor = None
     for _ in range(MAX_LOGISTIC_STEPS):
         at = _Expansion.of(models, z, W)
         if monotone:
@@ -159,11 +183,17 @@ def minimise(
         far = np.abs(step.scores).max(axis=0)
         share = MAX_STEP / np.maximum(far, MAX_STEP)
         W, z = W + share * step.w, z + share * step.scores
+        yield W, z
         if far.max() <= CONVERGED_STEP:
             break
-    if monotone:  # what rises, rises to the bit
-        return np.stack([solve_monotone(np.eye(len(w)), w, monotone) for w in W.T], axis=1)
-    return W
+
+
+def _in_log_odds(models: LogisticModels, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and scores of all models in the unit in which those of the last are log-odds, all of the same mean."""
+    z = models.Z @ W
+    mean = (models.mass * z).sum(axis=0)
+    odds = fit_sigmoid(z[:, -1], models.rows.is_pos, len(z) * models.mass[:, -1])
+    return odds.slope * W, odds.slope * (z - mean + mean[-1]) + odds.offset
 
 
 class _Expansion(NamedTuple):
@@ -195,7 +225,8 @@ class _Expansion(NamedTuple):
     def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, model: int) -> np.ndarray:
         """The Hessian of one model: moments about the mean, and the penalty."""
         sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, model]))
-        H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, models.cost[:, model])
+        cost = models.cost[:, model] if np.ndim(models.cost) > 1 else models.cost
+        H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, cost)
         H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
         return H
 

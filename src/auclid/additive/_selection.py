@@ -33,6 +33,12 @@ the above (.0001 less, on 14 tables) in a third of the time."""
 FOCUSES = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
 
+MIN_AUC_LEFT = 5e-4
+"""What held-out rows must leave of the AUC for pairs and another loss to be looked at."""
+
+MAX_KNOT_LOSS = 0.0
+"""How much of the AUC more knots may lose with the penalty that was best for fewer, for others to be tried."""
+
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
 
@@ -70,6 +76,11 @@ class ShapeSelection(NamedTuple):
     fold: np.ndarray | None
     """The fold of each row; -1 where it weighs nothing."""
     cv_auc: float
+
+    @property
+    def improvable(self) -> bool:
+        """Whether held-out rows leave something to gain: pairs and another loss are looked at then."""
+        return self.cv_auc < 1.0 - MIN_AUC_LEFT
 
 
 def select(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
@@ -160,6 +171,8 @@ def _best_of_grids(
             return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
 
         grid = _penalty_grid(settings, knots.unit, best)
+        if best is not None and mean_auc(aucs_of([_same_penalty(grid, best, knots)]))[0] <= best.auc - MAX_KNOT_LOSS:
+            break
         if best is not None or len(grid) < MIN_REFINED_GRID:
             found = _best_penalty(grid, aucs_of(grid), knots, cautious)
         else:
@@ -169,6 +182,12 @@ def _best_of_grids(
         best = found
     assert best is not None
     return best
+
+
+def _same_penalty(grid: list[Penalty], best: _Best, knots: _KnotCount) -> Penalty:
+    """The one of a grid that is nearest to the best penalty of another number of knots."""
+    alpha = best.penalty.alpha / best.knots.unit * knots.unit
+    return min(grid, key=lambda each: (abs(each.smooth - best.penalty.smooth), abs(each.alpha - alpha)))
 
 
 def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount, cautious: bool) -> _Best:

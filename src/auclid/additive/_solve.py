@@ -7,7 +7,7 @@ fall.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,24 +59,27 @@ class PenaltyTerms(NamedTuple):
 
     def cost(self, u: np.ndarray, S: np.ndarray, focus: float) -> np.ndarray:
         """The cost of each coefficient, (mean v / v_k)^focus: v_k is the variance of what its column adds with u."""
-        parts = [slice(a, b) for a, b in pairwise(self.starts)]
-        v = np.array([u[at] @ S[at, at] @ u[at] for at in parts])
+        counts = np.diff(self.starts)
+        v = np.zeros(len(counts))
+        for count in np.unique(counts):  # columns of as many coefficients at once
+            at = self.starts[:-1][counts == count, None] + np.arange(count)
+            v[counts == count] = np.einsum("ki,kij,kj->k", u[at], S[at[:, :, None], at[:, None, :]], u[at])
         size = float(v.mean()) if len(v) else 0.0
         if size <= 0.0:
             return np.ones(len(u))
-        return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, np.diff(self.starts))
+        return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, counts)
 
 
 def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
     """Second differences of every numeric shape, and along both ways of a pair."""
     parts = []
     for k, f in enumerate(features):
-        if f.knots is not None:
-            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
-    along = {j: _coarse_differences(features[j]) for j in basis.paired.tolist()}
-    for first, a, b in zip(basis.pair_first, basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
-        grid = np.kron(along[a], np.eye(len(along[b]))) + np.kron(np.eye(len(along[a])), along[b])
-        parts.append(_placed(first + np.arange(len(grid)), grid))
+        if f.knots is not None and len(f.knots) > 2:
+            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], *_roughness(f.knots.tobytes())))
+    along = {j: _coarse_knots(features[j]) for j in basis.paired.tolist()}
+    for first, a, b in zip(basis.pair_first.tolist(), basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
+        row, column, value = _grid_roughness(*along[a], *along[b])
+        parts.append((first + row, first + column, value))
     row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
     shape = basis.size, basis.size
     return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
@@ -89,18 +92,41 @@ def _starts(basis: Basis) -> np.ndarray:
     return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
 
 
-def _coarse_differences(feature: Feature) -> np.ndarray:
-    """The roughness along one way of the grids of a column."""
+def _coarse_knots(feature: Feature) -> tuple[bytes, int]:
+    """The knots of a column in a grid, none for a category, and the number of its places there."""
     places = coarse_places(feature)
-    if feature.knots is None:
-        return np.zeros((len(places), len(places)))
-    return second_differences(feature.knots[places])
+    return b"" if feature.knots is None else feature.knots[places].tobytes(), len(places)
 
 
-def _placed(place: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of what is not zero in a block; slots without a coefficient are left out."""
-    row, column = np.nonzero(part * np.multiply.outer(place >= 0, place >= 0))
-    return place[row], place[column], part[row, column]
+def _placed(
+    place: np.ndarray, row: np.ndarray, column: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries of a block with the coefficients of its slots in place of these; slots without one are left out."""
+    row, column = place[row], place[column]
+    kept = (row >= 0) & (column >= 0)
+    return row[kept], column[kept], value[kept]
+
+
+@lru_cache(maxsize=4096)
+def _roughness(knots: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of what is not zero in the `second_differences` of these knots."""
+    P = second_differences(np.frombuffer(knots))
+    row, column = np.nonzero(P)
+    return row, column, P[row, column]
+
+
+@lru_cache(maxsize=4096)
+def _grid_roughness(
+    knots_a: bytes, size_a: int, knots_b: bytes, size_b: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of a grid: along both ways."""
+    a, b = (
+        second_differences(np.frombuffer(knots)) if knots else np.zeros((size, size))
+        for knots, size in ((knots_a, size_a), (knots_b, size_b))
+    )
+    grid = np.kron(a, np.eye(size_b)) + np.kron(np.eye(size_a), b)
+    row, column = np.nonzero(grid)
+    return row, column, grid[row, column]
 
 
 def second_differences(knots: np.ndarray) -> np.ndarray:
@@ -174,15 +200,15 @@ def directions(
     for penalty in penalties:
         plain = penalty._replace(focus=0.0)
         if plain not in solution_cache:
-            solution_cache[plain] = _refined(S, coarse, delta, terms, plain, 1.0)
+            solution_cache[plain] = _coarsely_factored(S, coarse, delta, terms, plain, 1.0)
         u = solution_cache[plain]
         if penalty.focus:
-            u = _refined(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
+            u = _coarsely_factored(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
         out.append(u)
     return np.stack(out, axis=1)
 
 
-def _refined(
+def _coarsely_factored(
     S: np.ndarray,
     coarse: np.ndarray,
     delta: np.ndarray,
@@ -200,18 +226,31 @@ def _refined(
         factor = cholesky(with_penalty(coarse, terms, penalty, cost))
     except linalg.LinAlgError:
         return _factored(with_penalty(S, terms, penalty, cost), delta)
+    u = refined(factor, S, delta, terms, penalty, cost, REFINED_RESIDUAL)
+    return _factored(with_penalty(S, terms, penalty, cost), delta) if u is None else u
+
+
+def refined(
+    factor: np.ndarray,
+    S: np.ndarray,
+    delta: np.ndarray,
+    terms: PenaltyTerms,
+    penalty: Penalty,
+    cost: np.ndarray | float,
+    residual: float,
+) -> np.ndarray | None:
+    """A^-1 δ by iterative refinement with a factor of half the digits, which leaves so much of δ; None if it cannot."""
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
+    left = size
     for _ in range(MAX_REFINEMENTS):
-        left = float(np.linalg.norm(rest))
-        if left <= REFINED_RESIDUAL * size:
-            return u
+        if left <= residual * size:
+            break
         u = u + left * cholesky_solve(factor, (rest / left).astype(np.float32))
         rest = delta - S @ u - penalty_product(terms, penalty, cost, u)
-        if not np.linalg.norm(rest) < 0.5 * left:
+        before, left = left, float(np.linalg.norm(rest))
+        if not left < 0.5 * before:
             break
-    if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
-        return u
-    return _factored(with_penalty(S, terms, penalty, cost), delta)
+    return u if left <= residual * size else None
 
 
 def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:

@@ -110,7 +110,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         concordance; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
         The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
-        memory cannot hold; of streams, minus the one halfway between the means of the classes; 0 of ordered rows.
+        memory cannot hold, of about 100,000 rows where there are more; of streams, minus the one halfway between the
+        means of the classes; 0 of ordered rows.
     classes_ : array of shape (2,)
         Not of ordered rows.
     n_features_in_ : int
@@ -240,8 +241,11 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         fit = self._fit_sample(columns, CardRows(sample.X, target), coarse, sample.complete)
         if not sample.complete:
             self._learn_from_all(columns, cells, sample)
-        scores = card_scores(self._card, sample.X)
-        offset = -float(best_threshold(target.is_pos, scores, target.weight))
+        judged = CardRows(sample.X, target)
+        if target.size > _sizes.HELD_OUT_ROWS:
+            judged = judged.at_most(_sizes.HELD_OUT_ROWS)
+        scores = card_scores(self._card, judged.cells)
+        offset = -float(best_threshold(judged.target.is_pos, scores, judged.target.weight))
         self.intercept_ = np.array([offset])
         if fit.unit is not None:
             self._unit = fit.unit + np.array([0.0, offset])
