@@ -225,7 +225,9 @@ class _Expansion(NamedTuple):
     def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, model: int) -> np.ndarray:
         """The Hessian of one model: moments about the mean, and the penalty."""
         sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, model]))
-        cost = models.cost[:, model] if np.ndim(models.cost) > 1 else models.cost
+        cost = models.cost
+        if isinstance(cost, np.ndarray) and cost.ndim > 1:
+            cost = cost[:, model]
         H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, cost)
         H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
         return H

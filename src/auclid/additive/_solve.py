@@ -78,8 +78,8 @@ def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
             parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], *_roughness(f.knots.tobytes())))
     along = {j: _coarse_knots(features[j]) for j in basis.paired.tolist()}
     for first, a, b in zip(basis.pair_first.tolist(), basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
-        row, column, value = _grid_roughness(*along[a], *along[b])
-        parts.append((first + row, first + column, value))
+        entries = _grid_roughness(*along[a], *along[b])
+        parts.append((first + entries[0], first + entries[1], entries[2]))
     row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
     shape = basis.size, basis.size
     return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
