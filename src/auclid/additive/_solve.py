@@ -119,7 +119,7 @@ def _roughness(knots: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _grid_roughness(
     knots_a: bytes, size_a: int, knots_b: bytes, size_b: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same of a grid: along both ways."""
+    """Rows, columns and values of what is not zero in the second differences of a grid along both of its columns."""
     a, b = (
         second_differences(np.frombuffer(knots)) if knots else np.zeros((size, size))
         for knots, size in ((knots_a, size_a), (knots_b, size_b))

@@ -24,7 +24,7 @@ from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
 from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
 
-ROUNDING = 1e-15
+SUM_ROUNDING = 1e-15
 """Relative errors of means over pairs."""
 
 
@@ -450,7 +450,7 @@ def smooth_hinge(width: float) -> tuple[tuple[float, float], ...]:
 
 def mean_slope(outer: float, inner: float, width: float) -> float:
     """The mean slope of a smoothed hinge, less what rounding may have added to the difference of two means."""
-    return (outer - inner - ROUNDING * outer) / width
+    return (outer - inner - SUM_ROUNDING * outer) / width
 
 
 def narrower(width: float, tol: float, gap: Gap) -> float:

@@ -102,7 +102,7 @@ def descent(Q: np.ndarray, excess: np.ndarray) -> tuple[np.ndarray, float]:
     return vectors @ np.where(flat, 0.0, along / np.where(flat, 1.0, values)), 1.0
 
 
-class State(NamedTuple):
+class PlaneState(NamedTuple):
     """The best point so far, what the planes know, and where the next one will touch."""
 
     objective: Any
@@ -131,7 +131,7 @@ class State(NamedTuple):
         return min(1.0, max(0.0, self.value - self.bound) / self.value)
 
 
-def begin(state: newton.State) -> State:
+def begin(state: newton.State) -> PlaneState:
     """The planes of the smooth neighbour and of the risk itself, where Newton's method ended."""
     smooth: Any = state.point
     objective, size = state.objective.exact(), len(smooth.w)  # type: ignore[attr-defined]
@@ -139,7 +139,7 @@ def begin(state: newton.State) -> State:
     return _touched(objective, objective.at(smooth.w), empty.plus(smooth.w, *smooth.dual_plane), state.n_iter, None)
 
 
-def _touched(objective: Any, point: Any, planes: Planes, n_iter: int, best: State | None) -> State:
+def _touched(objective: Any, point: Any, planes: Planes, n_iter: int, best: PlaneState | None) -> PlaneState:
     """The state with the plane that touches the risk at a point."""
     risk, slope = point.touching_plane
     value = risk + 0.5 * objective.alpha * point.square
@@ -149,12 +149,12 @@ def _touched(objective: Any, point: Any, planes: Planes, n_iter: int, best: Stat
     planes, following, found = planes.plus(point.w if best is None else best.next, risk, slope).minimised(
         objective.alpha
     )
-    return State(objective, point, value, planes, following, max(bound, found), n_iter)
+    return PlaneState(objective, point, value, planes, following, max(bound, found), n_iter)
 
 
 def update(state: Any) -> Any:
     """One more step: of Newton's method as long as the parabola is wide enough, then one plane more."""
-    if isinstance(state, State):
+    if isinstance(state, PlaneState):
         if len(state.planes.weights) >= MAX_PLANES or np.array_equal(state.next, state.point.w):
             return state._replace(stuck=True)
         point = state.objective.at(state.next)
