@@ -370,12 +370,17 @@ def random_tables(seed):
 @pytest.mark.long
 @pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE, SEARCH], ids=lambda model: str(model)[:40])
 def test_mean_probability_is_the_rate_in_all_of_200_tables(model):
-    """|mean probability / rate - 1| is at most 3 standard errors on training rows and on fresh rows."""
-    wrong = []
+    """On training rows it is within 3 standard errors of the rate in all tables, but for blends that know these rows by heart.
+
+    On fresh rows 3 standard errors leave out 0.27 % by chance, so that 2 of 200 may lie beyond, and none beyond 4.
+    """
+    known, new = {}, {}
     for seed in range(200):
         rows, fresh = random_tables(seed)
         fitted = clone(model).fit(*rows[:2])
         off = [fitted.predict_proba(part.X)[:, 1].mean() - part.y.mean() for part in (rows, fresh)]
-        errors = [rate_error(rows), np.hypot(rate_error(rows), rate_error(fresh))]
-        wrong += [(seed, *pair) for pair in zip(off, errors, strict=True) if abs(pair[0]) > 3.0 * pair[1]]
-    assert wrong == []
+        new[seed] = abs(off[1]) / np.hypot(rate_error(rows), rate_error(fresh))
+        if not overfits(fitted):
+            known[seed] = abs(off[0]) / rate_error(rows)
+    assert {seed: error for seed, error in known.items() if error > 3.0} == {}
+    assert max(new.values()) <= 4.0 and sum(error > 3.0 for error in new.values()) <= 2, new

@@ -140,7 +140,7 @@ def publish_solution(estimator: Any, state: Any) -> np.ndarray:
     if isinstance(state, proximal_newton.CompositeState):
         estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
         return state.point.w
-    if isinstance(state, cutting_planes.State):
+    if isinstance(state, cutting_planes.PlaneState):
         estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
         return last.published_weights(state.point)
     estimator.objective_, estimator.gap_ = last.published_value(state.point), last.relative_gap(state.point)
