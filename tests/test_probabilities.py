@@ -370,7 +370,7 @@ def random_tables(seed):
 @pytest.mark.long
 @pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE, SEARCH], ids=lambda model: str(model)[:40])
 def test_mean_probability_is_the_rate_in_all_of_200_tables(model):
-    """On training rows it is within 3 standard errors of the rate in all tables, but for blends that know these rows by heart.
+    """On training rows it is within 3 standard errors of the rate in all tables, but for blends that know them.
 
     On fresh rows 3 standard errors leave out 0.27 % by chance, so that 2 of 200 may lie beyond, and none beyond 4.
     """

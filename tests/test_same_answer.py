@@ -245,7 +245,7 @@ def test_streams_have_the_bits_of_memory_where_memory_holds_the_rows(model, weig
 
 
 @pytest.mark.parametrize("model", [*STREAMS, RankBoost(20)], ids=named)
-@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("kind", ["dense", pytest.param("csr", marks=pytest.mark.long)])
 def test_streams_beyond_memory_have_one_order_of_parts(model, kind, monkeypatch):
     """Files and Dask cut in the same places: parts in random order, eight shuffled at a time; nearly as good."""
     monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)

@@ -167,7 +167,7 @@ def test_experiments_refuse_an_original_with_another_checksum(tmp_path, monkeypa
 
 
 def test_every_dataset_of_the_papers_has_a_source():
-    """Files that can be downloaded, or a sentence that says where it is published; a comment of the one that is zipped."""
+    """Files that can be downloaded, or a sentence that says where it is published; a comment where it is zipped."""
 
     def has_source(entry):
         listed = {entry["name"], entry.get("whole")} & set(sources())
