@@ -191,3 +191,8 @@ def test_the_line_of_calibrated_probabilities_holds_the_diagonal():
     assert inside.mean() > 0.9
     assert np.all(found.line_low < found.line) and np.all(found.line < found.line_high)
     assert reliability(y, np.full(len(y), 0.3)).line.size == 0
+
+
+def test_a_calibration_line_needs_two_groups():
+    with pytest.raises(ValueError, match="two groups or more"):
+        calibration_slope([0, 1, 0, 1], [0.2, 0.7, 0.4, 0.6], groups=["a"] * 4)

@@ -405,3 +405,12 @@ def test_alpha_is_1e_3_where_a_class_has_fewer_rows_than_folds():
 
 def test_scikit_learn_checks_with_a_chosen_alpha():
     check_estimator(RankSVM("auto"))
+
+
+@pytest.mark.filterwarnings("ignore:RankSVM")
+@pytest.mark.parametrize("params", [{}, {"max_fpr": 0.1}], ids=str)
+@pytest.mark.parametrize("size", [1e50, 1e100, 1e150])
+def test_planes_that_overflow_end_the_fit_with_finite_weights(params, size):
+    X, y = np.repeat([[0.0, 0.0], [size, size]], 10, axis=0), np.repeat([0, 1], 10)
+    model = RankSVM(loss="hinge", alpha=1e-200, max_iter=20, **params).fit(X, y)
+    assert np.isfinite(model.coef_).all() and np.isfinite(model.gap_)

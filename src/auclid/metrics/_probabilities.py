@@ -488,5 +488,7 @@ def _logistic(sample: Sample, X: np.ndarray, offset: np.ndarray) -> _Line:
     rows = X * (weight * (y - mean))[:, None]
     if sample.cluster is not None:
         rows = np.column_stack([np.bincount(sample.cluster, column) for column in rows.T])
+    if len(rows) < 2:
+        raise ValueError("A calibration line expects two groups or more. Got one; leave groups out.")
     middle = rows.T @ rows * (len(rows) / (len(rows) - 1.0))
     return _Line(beta, inverse @ middle @ inverse, value, False)

@@ -43,9 +43,13 @@ class Planes(NamedTuple):
         )
 
     def minimised(self, alpha: float) -> tuple["Planes", np.ndarray, float]:
-        """The planes with the weights of their minimum; where it is, and its value."""
+        """The planes with the weights of their minimum; where it is, and its value: -inf where numbers overflow."""
         slopes = self.slopes + alpha * self.start  # of the whole objective: small numbers near the minimum
-        weights = heaviest(slopes @ slopes.T / alpha, self.heights, self.weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = slopes @ slopes.T / alpha
+        if not (np.isfinite(products).all() and np.isfinite(self.heights).all()):
+            return self, self.start, -np.inf
+        weights = heaviest(products, self.heights, self.weights)
         step = weights @ slopes / -alpha
         bound = weights @ self.heights - 0.5 * alpha * (step @ step) + 0.5 * alpha * (self.start @ self.start)
         return self._replace(weights=weights), self.start + step, float(bound)
@@ -131,12 +135,13 @@ class PlaneState(NamedTuple):
         return min(1.0, max(0.0, self.value - self.bound) / self.value)
 
 
-def begin(state: newton.State) -> PlaneState:
-    """The planes of the smooth neighbour and of the risk itself, where Newton's method ended."""
+def begin(state: newton.State) -> Any:
+    """The planes of the smooth neighbour and of the risk itself, where Newton's method ended, if finite."""
     smooth: Any = state.point
     objective, size = state.objective.exact(), len(smooth.w)  # type: ignore[attr-defined]
     empty = Planes(smooth.w, np.zeros((0, size)), np.zeros(0), np.zeros(0))
-    return _touched(objective, objective.at(smooth.w), empty.plus(smooth.w, *smooth.dual_plane), state.n_iter, None)
+    first = _touched(objective, objective.at(smooth.w), empty.plus(smooth.w, *smooth.dual_plane), state.n_iter, None)
+    return first if np.isfinite(first.bound) else state._replace(stuck=True)
 
 
 def _touched(objective: Any, point: Any, planes: Planes, n_iter: int, best: PlaneState | None) -> PlaneState:
