@@ -36,9 +36,6 @@ FOCUSES = (0.5, 1.0)
 MIN_AUC_LEFT = 5e-4
 """What held-out rows must leave of the AUC for pairs and another loss to be looked at."""
 
-MAX_KNOT_LOSS = 0.0
-"""How much of the AUC more knots may lose with the penalty that was best for fewer, for others to be tried."""
-
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
 
@@ -171,7 +168,7 @@ def _best_of_grids(
             return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
 
         grid = _penalty_grid(settings, knots.unit, best)
-        if best is not None and mean_auc(aucs_of([_same_penalty(grid, best, knots)]))[0] <= best.auc - MAX_KNOT_LOSS:
+        if best is not None and mean_auc(aucs_of([_same_penalty(grid, best, knots)]))[0] <= best.auc:
             break
         if best is not None or len(grid) < MIN_REFINED_GRID:
             found = _best_penalty(grid, aucs_of(grid), knots, cautious)
