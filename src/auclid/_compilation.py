@@ -23,8 +23,8 @@ from numba.misc.appdirs import AppDirs
 PACKAGE = Path(__file__).resolve().parent
 
 INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-"""Numba options of code that only compiled code calls. The wrapper for calls from Python takes a third of the compile time.
-Arrays of rows and states are some seventy machine words: a call passes all of them, which takes longer than the arithmetic
+"""Numba options of code that only compiled code calls. The wrapper for calls from Python takes a third of the compile
+time. Rows and states are some seventy machine words: a call passes all of them, which takes longer than the arithmetic
 of a row of thirty columns, so these functions are inlined whatever LLVM estimates."""
 
 
