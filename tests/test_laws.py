@@ -138,7 +138,7 @@ def parts(X, y, where, size=190):
     if where == "memory":
         return X, y
     if where == "files":
-        return (auclid.scan(lambda: ((X[k : k + size], y[k : k + size]) for k in range(0, len(y), size))),)
+        return auclid.scan(lambda: ((X[k : k + size], y[k : k + size]) for k in range(0, len(y), size))), None
     return da.from_array(X, chunks=(size, X.shape[1])), da.from_array(y, chunks=size)
 
 
