@@ -321,8 +321,3 @@ MAX_PROFILE_COLUMNS = 2_000
 
 PROFILE_ROWS = 100_000
 """Rows that are counted for the profile in a model file, of those that do not fit in memory."""
-
-# Sorting
-
-MIN_PACKED_ROWS = 20_000
-"""Numbers from which on a stable sort makes keys of them and of their places."""

@@ -22,12 +22,11 @@ from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
 from auclid.pairwise._objective import (
     Settings,
+    begin,
     checked_loss,
     dataset_objective,
-    initial_state,
     l1_penalty,
     publish_solution,
-    step_of,
     warn_unless_converged,
 )
 from auclid.pairwise._search import best_alpha as best_alpha_of_classes
@@ -219,8 +218,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             alpha = self._choose_alpha(rows)
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
-        state = initial_state(objective, penalty, float(self.tol))
-        update = step_of(state)
+        state, update = begin(objective, penalty, float(self.tol))
         for _ in rounds(lambda: state.point.w):
             if state.finished:
                 break

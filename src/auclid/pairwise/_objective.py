@@ -108,14 +108,14 @@ def _check_convex(owner: str, loss: Loss) -> None:
             )
 
 
-def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
-    """Where Newton's method starts; proximal Newton's where there is a penalty besides the squared one."""
-    return newton.init(objective) if penalty is None else proximal_newton.init(objective, penalty, tol)
+def begin(objective: Any, penalty: Penalty | None, tol: float) -> tuple[Any, Callable[[Any], Any]]:
+    """The first state, and the function that makes one more step from a state.
 
-
-def step_of(state: Any) -> Callable[[Any], Any]:
-    """The function that makes one more step from a state: Newton's, with planes at its end, or proximal Newton's."""
-    return proximal_newton.update if isinstance(state, proximal_newton.CompositeState) else cutting_planes.update
+    Newton's method, with planes at its end; proximal Newton's where there is a penalty besides the squared one.
+    """
+    if penalty is None:
+        return newton.init(objective), cutting_planes.update
+    return proximal_newton.init(objective, penalty, tol), proximal_newton.update
 
 
 def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:
@@ -136,15 +136,9 @@ def require_smooth(owner: str, loss: Any) -> None:
 
 def publish_solution(estimator: Any, state: Any) -> np.ndarray:
     """Set what is known of the solution; returns the weights."""
-    last, estimator.n_iter_ = state.objective, max(1, state.n_iter)
-    if isinstance(state, proximal_newton.CompositeState):
-        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
-        return state.point.w
-    if isinstance(state, cutting_planes.PlaneState):
-        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
-        return last.published_weights(state.point)
-    estimator.objective_, estimator.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-    return last.published_weights(state.point)
+    estimator.n_iter_ = max(1, state.n_iter)
+    estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
+    return state.weights
 
 
 def warn_unless_converged(estimator: BaseEstimator, state: Any) -> None:

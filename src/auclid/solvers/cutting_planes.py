@@ -130,6 +130,11 @@ class PlaneState(NamedTuple):
         """Whether another step would change nothing."""
         return self.stuck or self.converged
 
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights, as they are published."""
+        return self.objective.published_weights(self.point)
+
     def relative_gap(self) -> float:
         """How far, at most, the value is above the optimum, as a share of it."""
         return min(1.0, max(0.0, self.value - self.bound) / self.value)

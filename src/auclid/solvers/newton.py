@@ -118,6 +118,15 @@ class Objective(Protocol):
     def resumed(self, sample: "Objective") -> "Objective":
         """What is left to do once the objective of a sample, and what it was refined to, is minimised."""
 
+    def published_value(self, point: Any) -> float:
+        """The value of what was to be minimised, which the objective may approach."""
+
+    def published_weights(self, point: Any) -> np.ndarray:
+        """The weights of what was to be minimised."""
+
+    def relative_gap(self, point: Any) -> float:
+        """How far, at most, that value is above the optimum, as a share of it."""
+
 
 class State(NamedTuple):
     """Where Newton's method is: facts for whoever follows it."""
@@ -139,6 +148,20 @@ class State(NamedTuple):
     def finished(self) -> bool:
         """Whether another step would change nothing."""
         return self.stuck or self.converged
+
+    @property
+    def value(self) -> float:
+        """The objective, as it is published."""
+        return self.objective.published_value(self.point)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights, as they are published."""
+        return self.objective.published_weights(self.point)
+
+    def relative_gap(self) -> float:
+        """How far, at most, the value is above the optimum, as a share of it."""
+        return self.objective.relative_gap(self.point)
 
 
 def init(objective: Objective) -> State:

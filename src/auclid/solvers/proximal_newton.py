@@ -71,6 +71,11 @@ class CompositeState(NamedTuple):
         """Whether another step would change nothing."""
         return self.stuck or self.converged
 
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the point."""
+        return self.point.w
+
     def relative_gap(self) -> float:
         """How far, at most, the value is above the optimum, as a share of it; 1 if nothing is known.
 
