@@ -199,10 +199,8 @@ def _positive_levels(levels: np.ndarray, counts: np.ndarray, options: Options) -
 
 def partly_coded(levels: np.ndarray, is_pos: np.ndarray, y: np.ndarray) -> np.ndarray:
     """1 of a positive label, 0 of another one, NaN where there is none."""
-    codes = np.full(len(y), np.nan)
-    for level, positive in zip(levels.tolist(), is_pos, strict=True):
-        codes[y == level] = positive
-    return codes
+    code = dict(zip(levels.tolist(), is_pos.astype(float).tolist(), strict=True))
+    return np.array([code.get(label, np.nan) for label in y.tolist()])
 
 
 def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
