@@ -25,7 +25,7 @@ from auclid.cli.data import (
     Task,
     ask_for_positive,
     load_table,
-    open_partly_labelled,
+    open_semi_supervised_task,
     open_task,
     positives,
 )
@@ -180,7 +180,7 @@ def _fit_partly_labelled(data: Path, how: Options, named: Named) -> Fitted:
     It has no probabilities: which rows have a label may depend on what they are, so that the share of positives among
     them need not be that of all.
     """
-    task, (name, model) = open_partly_labelled(data, how), named
+    task, (name, model) = open_semi_supervised_task(data, how), named
     model.set_params(**{param: None for param in model.get_params() if param.split("__")[-1] == "unlabeled"})
     rows, y = task.rows, np.asarray(task.rows.target())
     _show.introduce(task.source, rows.shape, float(np.nanmean(y)), task.classes[1], by_blocks=not task.in_memory)

@@ -22,9 +22,9 @@ from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
 from auclid.pairwise._objective import (
     Settings,
-    begin,
     checked_loss,
     dataset_objective,
+    initial_state,
     l1_penalty,
     publish_solution,
     warn_unless_converged,
@@ -218,11 +218,11 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             alpha = self._choose_alpha(rows)
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
-        state, update = begin(objective, penalty, float(self.tol))
+        state = initial_state(objective, penalty, float(self.tol))
         for _ in rounds(lambda: state.point.w):
             if state.finished:
                 break
-            state = update(state)
+            state = state.step()
         warn_unless_converged(self, state)
         return publish_solution(self, state)
 

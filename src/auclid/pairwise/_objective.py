@@ -1,7 +1,6 @@
 """Which objective RankSVM minimises: all pairs, or those of the top, with the hinge or the squared hinge."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,14 +107,15 @@ def _check_convex(owner: str, loss: Loss) -> None:
             )
 
 
-def begin(objective: Any, penalty: Penalty | None, tol: float) -> tuple[Any, Callable[[Any], Any]]:
-    """The first state, and the function that makes one more step from a state.
+def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
+    """Where the method starts: proximal Newton's with a penalty besides the squared one, else Newton's.
 
-    Newton's method, with planes at its end; proximal Newton's where there is a penalty besides the squared one.
+    With the hinge, planes take over from Newton's.
     """
-    if penalty is None:
-        return newton.init(objective), cutting_planes.update
-    return proximal_newton.init(objective, penalty, tol), proximal_newton.update
+    if penalty is not None:
+        return proximal_newton.init(objective, penalty, tol)
+    state = newton.init(objective)
+    return cutting_planes.HingeState(*state) if cutting_planes.has_planes(objective) else state
 
 
 def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:

@@ -13,9 +13,9 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import (
     LOSS_NAMES,
     Settings,
-    begin,
     checked_loss,
     dataset_objective,
+    initial_state,
     l1_penalty,
     publish_solution,
     require_smooth,
@@ -202,13 +202,13 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         rows = self._labelled_dataset(X, y, sample_weight)
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
-        state, update = begin(minimised, penalty, self.tol)
+        state = initial_state(minimised, penalty, self.tol)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
         for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
-            state = update(state)
+            state = state.step()
         warn_unless_converged(self, state)
         return self._publish_fit(rows, publish_solution(self, state))
 

@@ -119,17 +119,17 @@ class Objective(Protocol):
         """What is left to do once the objective of a sample, and what it was refined to, is minimised."""
 
     def published_value(self, point: Any) -> float:
-        """The value of what was to be minimised, which the objective may approach."""
+        """The objective that the user asked for."""
 
     def published_weights(self, point: Any) -> np.ndarray:
-        """The weights of what was to be minimised."""
+        """The weights for the user."""
 
     def relative_gap(self, point: Any) -> float:
-        """How far, at most, that value is above the optimum, as a share of it."""
+        """How far, at most, the objective is above the optimum, as a share of it."""
 
 
 class State(NamedTuple):
-    """Where Newton's method is: facts for whoever follows it."""
+    """Where Newton's method is, and its next step."""
 
     objective: Objective
     point: Any
@@ -151,17 +151,21 @@ class State(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The objective, as it is published."""
+        """The objective that the user asked for."""
         return self.objective.published_value(self.point)
 
     @property
     def weights(self) -> np.ndarray:
-        """The weights, as they are published."""
+        """The weights for the user."""
         return self.objective.published_weights(self.point)
 
     def relative_gap(self) -> float:
-        """How far, at most, the value is above the optimum, as a share of it."""
+        """How far, at most, the value is above the optimum, as a share of it; 1 if nothing is known."""
         return self.objective.relative_gap(self.point)
+
+    def step(self) -> Any:
+        """The state after one more step."""
+        return update(self)
 
 
 def init(objective: Objective) -> State:
