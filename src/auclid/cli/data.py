@@ -32,9 +32,6 @@ from auclid.metrics._periods import time_numbers
 from auclid.validation import partial_labels
 from auclid.validation.vectors import common_text_on_top
 
-MIN_SAMPLE = 1000
-"""Rows that are drawn of those that do not fit, whatever --memory says."""
-
 DENSE_SHARE = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
 
@@ -219,7 +216,7 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     Notes tell how columns will be scaled, unless the model takes values as they are.
     """
     (n, d), rows = task.rows.shape, task.rows
-    size = n if task.in_memory else min(n, max(MIN_SAMPLE, as_bytes(options.memory) // (8 * d)))
+    size = n if task.in_memory else min(n, max(_sizes.MIN_LOADED_ROWS, as_bytes(options.memory) // (8 * d)))
     index = rows.sample_index(size, options.seed)
     X, y = rows.gather(index, allow_missing=True, allow_categorical=True)
     notes = [*task.notes, *missing_note(count_missing(X, rows.columns))]
