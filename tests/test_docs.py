@@ -190,6 +190,21 @@ def test_the_reference_has_every_public_name_once():
     assert set(public_names()) - set(entries) == set()
 
 
+def test_no_module_has_the_name_of_what_it_holds():
+    """The reference would show the module in its place."""
+    names = {name for name in public_names() if name.count(".") > 1}
+    paths = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in (ROOT / "src").rglob("*.py")}
+    assert names & paths == set()
+
+
+def test_the_default_of_a_choice_stands_first():
+    """The reference takes the first of the values in braces for the default, as numpydoc does."""
+    choice = re.compile(r'^ +\w+ : \{([^},]+)[^}]*\}.*default=(.+)$', flags=re.M)
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    found = [match.groups() for source in sources for match in choice.finditer(source)]
+    assert len(found) > 3 and [pair for pair in found if pair[0] != pair[1]] == []
+
+
 def imported_names(code):
     """The names of auclid that a piece of code imports from its modules."""
     nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]

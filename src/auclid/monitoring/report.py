@@ -14,7 +14,7 @@ from auclid.metrics._periods import time_periods
 from auclid.metrics._rates import wilson
 from auclid.metrics._stability import bin_counts, drift_test, stability_index
 from auclid.monitoring.chart import ControlChart, auc_standard_error, control_chart
-from auclid.monitoring.profile import (
+from auclid.monitoring.profiles import (
     ColumnCounter,
     ColumnProfile,
     PartCounts,
@@ -170,7 +170,7 @@ def monitor(
         The labels of the rows of ``reference``, which the model must not have seen: their AUC is what is expected.
     time : array of shape (n,), optional
         The date of each row, or any number that grows with time. Without it all rows are one period.
-    period : {"day", "week", "month", "quarter", "year"}, default="week"
+    period : {"week", "day", "month", "quarter", "year"}, default="week"
         What dates are grouped by; numbers are grouped by their value.
     threshold : float, optional
         Rows with a higher score are alerts; else those that the model calls positive.
