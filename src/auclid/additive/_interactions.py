@@ -160,7 +160,7 @@ def _best_trial(
     assert plain.held_out is not None
     drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
     held_out, counts = plain.held_out.take(drawn), _pair_counts(settings)
-    features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
+    features = fewer_knots(plain.features, KNOT_COUNTS[0])
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     aucs_of = _trial_aucs(features, held_out, ranked, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
