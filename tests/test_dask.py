@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -237,15 +235,20 @@ def cluster(workers):
     )
 
 
-def slow(block, seconds):
-    time.sleep(seconds)
-    return block
+def kill_first(block, path):
+    """Kill the process of the first task of all, which leaves its number at ``path``."""
+    try:
+        with open(path, "x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return block
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def fitted(seconds=0.0):
+def fitted(path=None):
     X, y, _ = table(600)
     dX, dy = (da.from_array(part, chunks=(100, *part.shape[1:])) for part in (X, y))
-    dX = dX.map_blocks(slow, seconds, dtype=X.dtype, meta=X[:0]) if seconds else dX
+    dX = dX.map_blocks(kill_first, path, dtype=X.dtype, meta=X[:0]) if path else dX
     return RankSVM(tol=1e-6).fit(dX, dy)
 
 
@@ -256,14 +259,13 @@ def bits():
         return fitted().coef_.tobytes()
 
 
-def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits):
+def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits, tmp_path):
     with cluster(2) as two, distributed.Client(two) as client:
+        pids = set(client.run(os.getpid).values())
         assert fitted().coef_.tobytes() == bits
-        pids = list(client.run(os.getpid).values())
-        killer = threading.Timer(0.5, os.kill, (pids[0], signal.SIGKILL))
-        killer.start()
-        assert fitted(seconds=0.1).coef_.tobytes() == bits
-        assert not killer.is_alive() and pids[0] not in client.run(os.getpid).values()
+        assert fitted(str(tmp_path / "killed")).coef_.tobytes() == bits
+        killed = int((tmp_path / "killed").read_text())
+        assert killed in pids and killed not in client.run(os.getpid).values()
 
 
 def test_the_command_learns_on_a_running_cluster(tmp_path, bits):
