@@ -88,7 +88,7 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
         return plain
     if rows.target.take(np.flatnonzero(plain.fold >= 0)).n_rarer() < _sizes.MIN_ROWS_FOR_PAIRS:
         return plain
-    if not plain.improvable:
+    if 1.0 - plain.cv_auc <= _sizes.MIN_LEFT_TO_GAIN:
         return plain
     scores, most = _additive_scores(plain, plain.held_out), _pair_counts(settings)[-1]
     ranked = ranked_pairs(plain.features, plain.held_out, scores, _candidate_pairs(plain, settings), most)

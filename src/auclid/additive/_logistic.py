@@ -113,8 +113,10 @@ def affordable(selection: ShapeSelection, cells: Any) -> bool:
     """Whether a step costs no more than `_sizes.NEWTON_STEP_WORK`, and rows are held out that could gain by it."""
     touched = 2 * cells.shape[1] + 4 * len(selection.pairs)
     work = 0.5 * cells.shape[0] * touched**2 + selection.basis.size**3 / 30.0  # LAPACK's take a tenth of the time
-    judged = selection.held_out is not None and selection.fold is not None and len(selection.folds) > 1
-    return judged and selection.improvable and 0 < selection.basis.size and work <= _sizes.NEWTON_STEP_WORK
+    if selection.held_out is None or selection.fold is None or len(selection.folds) < 2 or not selection.basis.size:
+        return False
+    left = selection.held_out.target.left_to_gain(selection.cv_auc)
+    return left > _sizes.MIN_LEFT_TO_GAIN and work <= _sizes.NEWTON_STEP_WORK
 
 
 def logistic_weights(

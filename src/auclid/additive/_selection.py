@@ -32,9 +32,6 @@ the above (.0001 less, on 14 tables) in a third of the time."""
 FOCUSES = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
 
-MIN_AUC_LEFT = 5e-4
-"""What held-out rows must leave of the AUC for pairs and another loss to be looked at."""
-
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
 
@@ -72,11 +69,6 @@ class ShapeSelection(NamedTuple):
     fold: np.ndarray | None
     """The fold of each row; -1 where it weighs nothing."""
     cv_auc: float
-
-    @property
-    def improvable(self) -> bool:
-        """Whether held-out rows leave something to gain: pairs and another loss are looked at then."""
-        return self.cv_auc < 1.0 - MIN_AUC_LEFT
 
 
 def select(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
