@@ -229,8 +229,9 @@ def test_edits_of_a_card_that_learns_on_keep_their_size():
 @pytest.mark.parametrize(("share", "looked"), [(0.5, True), (2.0, False)])
 def test_what_is_left_to_gain_counts_negatives_for_each_positive(monkeypatch, n_neg, times, share, looked):
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(400, 2)) + [3.0, 0.0], rng.normal(size=(n_neg, 2))])
-    y = np.arange(len(X)) < 400
+    y = np.arange(400 + n_neg) < 400
+    X = rng.normal(size=(len(y), 2))
+    X[y, 0] += 3.0
     looks = []
     monkeypatch.setattr(_fit, "logistic_weights", lambda *args: looks.append("loss"))
     left = times * (1.0 - Scorecard(n_knots=6, interactions=0).fit(X, y).cv_auc_)

@@ -163,7 +163,7 @@ class ClassTarget(NamedTuple):
         return np.array([self.measure.value(self.is_pos, line, self.weight) for line in scores])
 
     def left_to_gain(self, auc: float) -> float:
-        """An AUC of 1 - e ranks e negatives of all above a positive one: e · negatives / positives for each positive."""
+        """An AUC of 1 - e ranks a share e of the negatives above a positive row: e · negatives / positives for each."""
         precise = self.measure.name != AUC.name
         return (1.0 - auc) * (1.0 if precise else max(self.measure.ratio or 1.0, 1.0))
 
