@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import (
@@ -28,7 +29,7 @@ from auclid import (
 )
 from auclid.auto._sampling import draw_sample
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
-from auclid.validation import checked_groups, labelled_dataset
+from auclid.validation import checked_groups, labelled_dataset, partwise
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -160,6 +161,51 @@ def test_answers_are_lazy():
     assert not seen and scores.shape == (400,) and scores.dtype == np.float64
     scores.compute()
     assert len(seen) == 4
+
+
+def texts(n=400, seed=0):
+    """A frame of numbers and texts with 30 levels, in five partitions, and its labels."""
+    rng = np.random.default_rng(seed)
+    X, y, _ = table(n, seed=seed)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        t=[f"level {k}" for k in rng.integers(0, 30, n)], u=np.where(rng.random(n) < 0.1, None, "red")
+    )
+    return frame, y, dd.from_pandas(frame, npartitions=5)
+
+
+@pytest.mark.parametrize("ranker", [LeastSquaresAUC(), RankSVM(tol=1e-7), auclid.SPAM(random_state=0)], ids=str)
+@pytest.mark.parametrize("maps", [[], [RandomFourier(20, random_state=0)]], ids=["columns", "columns and map"])
+def test_columns_of_texts_are_made_a_block_at_a_time(monkeypatch, ranker, maps):
+    frame, y, ddf = texts(2000)
+    labels = cut(y, [400, 800, 1200, 1600])
+    pipeline = make_pipeline(auclid.Columns(), *maps, ranker)
+    whole = clone(pipeline).fit(frame, y)
+    rows, transform = [], auclid.Columns.transform.__wrapped__
+    monkeypatch.setattr(_sizes, "STRETCH_BYTES", 8 * 38 * 20)
+
+    def counted(self, X, **options):
+        rows.append(len(X))
+        return transform(self, X, **options)
+
+    monkeypatch.setattr(auclid.Columns, "transform", partwise(counted))
+    parts = clone(pipeline).fit(ddf, labels)
+    scores = parts.decision_function(ddf).compute()
+    if isinstance(ranker, LeastSquaresAUC) and not maps:  # others draw samples, or hold all rows that memory may hold
+        assert max(rows) < 400
+    near = 2e-3 if isinstance(ranker, RankSVM) else 1e-8
+    np.testing.assert_allclose(scores, whole.decision_function(frame), rtol=near, atol=near)
+
+
+def test_a_lazy_array_that_was_assigned_to_is_what_it_holds_now():
+    frame, y, ddf = texts()
+    columns = auclid.Columns().fit(frame)
+    lazy = columns.transform(ddf)
+    X = columns.transform(frame)
+    np.testing.assert_array_equal(lazy.compute(), X)
+    lazy[lazy > 0.5] = 0.0
+    X[X > 0.5] = 0.0
+    labels = cut(y, [80, 160, 240, 320])
+    np.testing.assert_allclose(LeastSquaresAUC().fit(lazy, labels).coef_, LeastSquaresAUC().fit(X, y).coef_, rtol=1e-9)
 
 
 # ---- bad input ----
