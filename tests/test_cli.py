@@ -426,6 +426,7 @@ def test_missing_values_are_imputed_at_predict_too(run):
 def test_lists(run):
     methods = run("methods").stdout
     assert all(method.name in methods for method in auclid.algorithms())
+    assert "…" not in methods, "a parameter is cut off"
     datasets = run("datasets").stdout
     assert "mammography" in datasets and "a9a" in datasets
     assert auclid.__version__ in run("--version").stdout

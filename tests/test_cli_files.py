@@ -1,5 +1,6 @@
 """The files of the command: what is read is never replaced, and a stream goes on exactly where it stopped."""
 
+import io
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ pytest.importorskip("pyarrow.csv")
 parquet = pytest.importorskip("pyarrow.parquet")
 testing = pytest.importorskip("typer.testing")
 
-from auclid.cli import checkpoint  # noqa: E402
+from auclid.cli import checkpoint, main  # noqa: E402
 from auclid.cli._app import app  # noqa: E402
 from auclid.cli.paths import check_ending, check_paths  # noqa: E402
 from auclid.cli.predictions import cell  # noqa: E402
@@ -182,18 +183,36 @@ def test_texts_that_spreadsheets_would_run_are_marked(here):
 # --- any terminal ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "ascii", "utf-8"])
-def test_compare_keeps_its_report_whatever_the_terminal_can_show(tmp_path, encoding):
-    write_csv(tmp_path / "Zürich−1.csv", rows(90))
-    words = [sys.executable, "-m", "auclid.cli", "compare", "Zürich−1.csv", *QUICK]
+def in_a_process(words, encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "OMP_NUM_THREADS": "1"}
     environment.pop("PYTHONUTF8", None)
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, timeout=300)
-    said = done.stdout.decode(encoding)
+    command = [sys.executable, "-m", "auclid.cli", *words]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def in_this_process(words, encoding):
+    with pytest.MonkeyPatch.context() as patch, io.BytesIO() as said:
+        patch.setattr(sys, "argv", ["auclid", *words])
+        patch.setattr(sys, "stdout", io.TextIOWrapper(said, encoding=encoding))
+        with pytest.raises(SystemExit) as end:
+            main()
+        sys.stdout.flush()
+        assert end.value.code == 0
+        return said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "output_of"),
+    [("ascii", in_a_process), ("cp1252", in_this_process), ("latin-1", in_this_process), ("utf-8", in_this_process)],
+)
+def test_compare_keeps_its_report_whatever_the_terminal_can_show(here, encoding, output_of):
+    write_csv("Zürich−1.csv", rows(90))
+    said = output_of(["compare", "Zürich−1.csv", *QUICK], encoding).decode(encoding)
     assert "Does optimising AUC pay" in said and "95 % interval" in said
     assert ("rich−1.csv" if encoding == "utf-8" else "rich-1.csv") in said
-    assert "Zürich−1.csv" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Zürich−1.csv" in Path("report.html").read_text("utf-8")
 
 
 def test_the_report_is_there_before_anything_is_said_of_it(here, monkeypatch):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 
 from auclid import OrderedRanker, SurvivalRanker, compare, compare_ordered
@@ -44,6 +44,57 @@ def test_folds_are_fitted_and_measured_within_groups():
     se = np.sqrt(np.mean([se**2 for _, se in by_hand]) * 2 / 6)  # each row is held out twice
     assert ranker.high - ranker.low == pytest.approx(2 * 1.96 * se, rel=0.15)
     assert np.isnan(ranker.ap) and ranker.ap_gap is None
+
+
+class Column(BaseEstimator):
+    """Scores that are a column: nothing is learnt, so the true concordance is that of the population."""
+
+    def __init__(self, number=0):
+        self.number = number
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, self.number]
+
+
+def drawn(kind, rng, n=200):
+    """Two columns that are equally good, and what they rank: levels, levels within groups, or censored times."""
+    truth = rng.normal(size=n)
+    groups = np.arange(n) // 5 if kind == "groups" else None
+    if groups is not None:
+        truth += rng.normal(size=n // 5)[groups]
+    X = truth[:, None] + rng.normal(size=(n, 2))
+    if kind == "times":
+        end = 1.0 + 1.5 * rng.normal(size=n)
+        y = np.empty(n, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = -truth <= end, np.exp(np.minimum(-truth, end))
+        return X, y, None
+    return X, np.digitize(truth + 0.5 * rng.normal(size=n), [-1.0, 0.0, 1.0]), groups
+
+
+def true_concordance(kind):
+    X, y, groups = drawn(kind, np.random.default_rng(1), 200_000)
+    if kind == "times":
+        return concordance(y["time"], X[:, 0], event=y["event"])
+    return concordance(y, X[:, 0], groups=groups)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["levels", "groups", "times"])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_intervals_over_repeated_folds_cover_and_tests_keep_their_level(kind, repeats):
+    rng, true, covered, rejected, times = np.random.default_rng(2), true_concordance(kind), 0, 0, 400
+    for seed in range(times):
+        X, y, groups = drawn(kind, rng)
+        models = {"a": Column(0), "b": Column(1)}
+        found = compare_ordered(models, X, y, groups=groups, cv=5, repeats=repeats, baseline="b", random_state=seed)
+        (a,) = [model for model in found.models if model.name == "a"]
+        covered += a.low <= true <= a.high
+        rejected += found.pairs[0].pvalue < 0.05
+    assert 0.93 <= covered / times <= 0.98, covered / times
+    assert rejected / times <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / times), rejected / times
 
 
 def test_one_split_has_the_paired_test_of_its_rows():

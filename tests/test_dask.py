@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import (
@@ -30,7 +29,7 @@ from auclid import (
 )
 from auclid.auto._sampling import draw_sample
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
-from auclid.validation import checked_groups, labelled_dataset
+from auclid.validation import checked_groups, labelled_dataset, partwise
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -164,6 +163,51 @@ def test_answers_are_lazy():
     assert len(seen) == 4
 
 
+def texts(n=400, seed=0):
+    """A frame of numbers and texts with 30 levels, in five partitions, and its labels."""
+    rng = np.random.default_rng(seed)
+    X, y, _ = table(n, seed=seed)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        t=[f"level {k}" for k in rng.integers(0, 30, n)], u=np.where(rng.random(n) < 0.1, None, "red")
+    )
+    return frame, y, dd.from_pandas(frame, npartitions=5)
+
+
+@pytest.mark.parametrize("ranker", [LeastSquaresAUC(), RankSVM(tol=1e-7), auclid.SPAM(random_state=0)], ids=str)
+@pytest.mark.parametrize("maps", [[], [RandomFourier(20, random_state=0)]], ids=["columns", "columns and map"])
+def test_columns_of_texts_are_made_a_block_at_a_time(monkeypatch, ranker, maps):
+    frame, y, ddf = texts(2000)
+    labels = cut(y, [400, 800, 1200, 1600])
+    pipeline = make_pipeline(auclid.Columns(), *maps, ranker)
+    whole = clone(pipeline).fit(frame, y)
+    rows, transform = [], auclid.Columns.transform.__wrapped__
+    monkeypatch.setattr(_sizes, "STRETCH_BYTES", 8 * 38 * 20)
+
+    def counted(self, X, **options):
+        rows.append(len(X))
+        return transform(self, X, **options)
+
+    monkeypatch.setattr(auclid.Columns, "transform", partwise(counted))
+    parts = clone(pipeline).fit(ddf, labels)
+    scores = parts.decision_function(ddf).compute()
+    if isinstance(ranker, LeastSquaresAUC) and not maps:  # others draw samples, or hold all rows that memory may hold
+        assert max(rows) < 400
+    near = 2e-3 if isinstance(ranker, RankSVM) else 1e-8
+    np.testing.assert_allclose(scores, whole.decision_function(frame), rtol=near, atol=near)
+
+
+def test_a_lazy_array_that_was_assigned_to_is_what_it_holds_now():
+    frame, y, ddf = texts()
+    columns = auclid.Columns().fit(frame)
+    lazy = columns.transform(ddf)
+    X = columns.transform(frame)
+    np.testing.assert_array_equal(lazy.compute(), X)
+    lazy[lazy > 0.5] = 0.0
+    X[X > 0.5] = 0.0
+    labels = cut(y, [80, 160, 240, 320])
+    np.testing.assert_allclose(LeastSquaresAUC().fit(lazy, labels).coef_, LeastSquaresAUC().fit(X, y).coef_, rtol=1e-9)
+
+
 # ---- bad input ----
 
 
@@ -237,15 +281,20 @@ def cluster(workers):
     )
 
 
-def slow(block, seconds):
-    time.sleep(seconds)
-    return block
+def kill_first(block, path):
+    """Kill the process of the first task of all, which leaves its number at ``path``."""
+    try:
+        with open(path, "x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return block
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def fitted(seconds=0.0):
+def fitted(path=None):
     X, y, _ = table(600)
     dX, dy = (da.from_array(part, chunks=(100, *part.shape[1:])) for part in (X, y))
-    dX = dX.map_blocks(slow, seconds, dtype=X.dtype, meta=X[:0]) if seconds else dX
+    dX = dX.map_blocks(kill_first, path, dtype=X.dtype, meta=X[:0]) if path else dX
     return RankSVM(tol=1e-6).fit(dX, dy)
 
 
@@ -256,14 +305,13 @@ def bits():
         return fitted().coef_.tobytes()
 
 
-def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits):
+def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits, tmp_path):
     with cluster(2) as two, distributed.Client(two) as client:
+        pids = set(client.run(os.getpid).values())
         assert fitted().coef_.tobytes() == bits
-        pids = list(client.run(os.getpid).values())
-        killer = threading.Timer(0.5, os.kill, (pids[0], signal.SIGKILL))
-        killer.start()
-        assert fitted(seconds=0.1).coef_.tobytes() == bits
-        assert not killer.is_alive() and pids[0] not in client.run(os.getpid).values()
+        assert fitted(str(tmp_path / "killed")).coef_.tobytes() == bits
+        killed = int((tmp_path / "killed").read_text())
+        assert killed in pids and killed not in client.run(os.getpid).values()
 
 
 def test_the_command_learns_on_a_running_cluster(tmp_path, bits):

@@ -1,7 +1,8 @@
 """Laws of the whole product: what a user relies on, of every estimator and of the command.
 
-The laws of probabilities are in test_probabilities.py, those of rows in memory, files and on Dask in
-test_same_answer.py, and those of copies, labels and layouts in test_common.py. Estimators are found by introspection.
+The laws of probabilities on both sides of every size are in test_probabilities.py, those of rows in memory, files and
+on Dask in test_same_answer.py, and those of copies, labels and layouts in test_common.py. Estimators are found by
+introspection.
 """
 
 import re
@@ -10,6 +11,7 @@ import warnings
 import numpy as np
 import pandas
 import pytest
+from scipy.special import logit
 from sklearn.utils.validation import has_fit_parameter
 from typer.testing import CliRunner
 
@@ -17,6 +19,7 @@ import auclid
 from auclid.cli._app import app
 from auclid.metrics import auc_interval, roc_auc
 from test_common import RANKERS, named, new, state
+from test_probabilities import Rows, calibration_line, rate_error
 
 da = pytest.importorskip("dask.array")
 
@@ -117,6 +120,46 @@ def test_every_way_to_the_auc_gives_one_number(cls):
     assert model.score(da.from_array(X, chunks=(90, 4)), da.from_array(y, chunks=90)) == pytest.approx(auc, abs=1e-12)
 
 
+# --- probabilities of every ranker ----------------------------------------------------------------
+
+
+def assert_calibrated_on_fresh_rows(p, label, n_learnt):
+    """The mean probability is the rate, and the log-odds have slope 1 and intercept 0, within standard errors."""
+    new, learnt = Rows(None, label == 1), rate_error(Rows(None, np.arange(n_learnt) % 3 == 0))
+    assert abs(p.mean() - label.mean()) <= 3.5 * np.hypot(rate_error(new), learnt)
+    intercept, slope, errors = calibration_line(logit(np.clip(p, 1e-9, 1.0 - 1e-9)), new)
+    growth = np.sqrt(1.0 + len(label) / n_learnt)
+    assert abs(intercept) <= 4.0 * growth * errors[0] + 0.05, f"intercept {intercept:.3f} ± {growth * errors[0]:.3f}"
+    assert abs(slope - 1.0) <= 4.0 * growth * errors[1] + 0.05, f"slope {slope:.3f} ± {growth * errors[1]:.3f}"
+
+
+def parts(X, y, where, size=190):
+    """The rows as `fit` takes them, in memory, from blocks and from Dask."""
+    if where == "memory":
+        return X, y
+    if where == "files":
+        return (auclid.scan(lambda: ((X[k : k + size], y[k : k + size]) for k in range(0, len(y), size))),)
+    return da.from_array(X, chunks=(size, X.shape[1])), da.from_array(y, chunks=size)
+
+
+WAYS = [(cls, "memory") for cls in RANKERS]
+ELSEWHERE = [(cls, where) for cls in RANKERS if cls not in MEMORY_ONLY for where in ("files", "dask")]
+
+
+@pytest.mark.parametrize(
+    ("cls", "where"), [*WAYS, *(pytest.param(*way, marks=pytest.mark.long) for way in ELSEWHERE)]
+)
+def test_every_ranker_can_have_calibrated_probabilities(cls, where):
+    model = new(cls)
+    model = model if hasattr(model, "predict_proba") else auclid.Calibrated(model)
+    model = fitted(model, *parts(*rows(900), where))
+    fresh, label = rows(9_000, seed=1)
+    p = model.predict_proba(fresh)[:, 1]
+    assert_calibrated_on_fresh_rows(p, label, 900)
+    order = np.argsort(model.decision_function(fresh), kind="stable")
+    assert np.all(np.diff(p[order]) >= 0.0)
+
+
 # --- an interrupted fit ----------------------------------------------------------------------------
 
 
@@ -155,16 +198,18 @@ BINARY = [each.name for each in auclid.algorithms() if each.target == "classes" 
 
 @pytest.mark.parametrize("method", BINARY)
 def test_the_command_scores_as_python_does(method, run):
-    X, y = rows(200)
-    frame = pandas.DataFrame(X, columns=list("abcd"))
-    frame.assign(y=y).to_csv("train.csv", index=False)
-    frame.to_csv("new.csv", index=False)
+    (X, y), (fresh, label) = rows(200), rows(3_000, seed=1)
+    frame = pandas.DataFrame(fresh, columns=list("abcd"))
+    pandas.DataFrame(X, columns=list("abcd")).assign(y=y).to_csv("train.csv", index=False)
+    frame.assign(y=label).to_csv("new.csv", index=False)
     run("fit", "train.csv", "--target", "y", "--method", method, "--model", "m.auclid")
     run("predict", "m.auclid", "new.csv", "--output", "scores.csv")
     written = pandas.read_csv("scores.csv")
     model = auclid.load("m.auclid")
-    scores = model.decision_function(frame)
+    scores, p = model.decision_function(frame), model.predict_proba(frame)[:, 1]
     np.testing.assert_allclose(written["score"], scores, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(written["probability"], p, rtol=1e-6, atol=1e-9)
     assert written["label"].tolist() == model.predict(frame).tolist()
-    said = re.search(r"AUC\D*(\d?\.\d+)", run("evaluate", "m.auclid", "train.csv", "--target", "y"))
-    assert said is not None and float(said[1]) == pytest.approx(roc_auc(y, scores), abs=6e-5)
+    assert abs(p.mean() - 1 / 3) <= 3.5 * np.hypot(*(rate_error(Rows(None, part == 1)) for part in (y, label)))
+    said = re.search(r"AUC\D*(\d?\.\d+)", run("evaluate", "m.auclid", "new.csv", "--target", "y"))
+    assert said is not None and float(said[1]) == pytest.approx(roc_auc(label, scores), abs=6e-5)

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_ker
 from sklearn.utils.estimator_checks import check_estimator
 
 import auclid
-from auclid import KMeansNystroem, RandomFourier
+from auclid import KMeansNystroem, RandomFourier, _sizes
 from auclid.data import as_table
 from auclid.io import ModelFileError
 from auclid.kernels._kernel_block import kernel_of, width
@@ -293,3 +293,11 @@ def test_bad_parameters_are_named(feature_map, said):
 @pytest.mark.parametrize("feature_map", [RandomFourier(), KMeansNystroem()], ids=lambda m: type(m).__name__)
 def test_scikit_learn_checks(feature_map):
     check_estimator(feature_map)
+
+
+def test_the_width_of_the_variance_is_that_of_any_order_of_the_rows(monkeypatch):
+    """Of more rows than it is taken from, too: not those that come first."""
+    monkeypatch.setattr(_sizes, "VARIANCE_ROWS", 2_000)
+    X = np.sort(np.random.default_rng(0).normal(size=(20_000, 2)), axis=0)
+    feature_map = KMeansNystroem(5, gamma="variance", random_state=0).fit(X)
+    assert feature_map.gamma_ == pytest.approx(1.0 / X.var(axis=0).sum(), rel=0.1)

@@ -145,6 +145,7 @@ CASES = {
     "PAIR_TRIAL_ROWS": Case(CURVED, 1000),
     "PAIR_MOMENT_ROWS": Case(CURVED, 1000),
     "MAX_PAIRED_COLUMNS": Case(CURVED, 2),
+    "MAX_HISTOGRAM_CELLS": Case(CURVED, 2000),
     "NEWTON_STEP_WORK": Case(CURVED, 1.0),
     # Calibrated
     "CALIBRATION_CLASS_ROWS": Case(CALIBRATED, 300, "files", learnt=600),
@@ -169,6 +170,7 @@ CASES = {
     "MANY_ROWS": Case(BOOSTED, 1000),
     "MIN_ROWS_FOR_MANY_TREES": Case(BOOSTED, 10_000),
     "MIN_ROWS_FOR_LARGE_TREES": Case(BOOSTED, 10_000),
+    "MIN_COLUMNS_TO_SAMPLE": Case(AUCClassifier(methods=["logistic", "slow boosting"], random_state=0), 1),
     "TREE_ROWS": Case(FOREST, 500),
     "MAX_NEWTON_COLUMNS": Case(LINEAR, 1),
     "MAX_NEWTON_ENTRIES": Case(LINEAR, 1),

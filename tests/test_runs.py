@@ -15,7 +15,7 @@ from auclid._threads import bounded_thread_map
 from auclid.data import as_table, files, parallel_read
 from auclid.data.dataset import subtrees, tree_sum, whole
 from auclid.data.readers import reader
-from auclid.data.readers.parquet import MAX_RUN_BLOCKS, group_runs
+from auclid.data.readers.parquet import group_runs
 from auclid.stats.class_means import first_pass
 
 pa = pytest.importorskip("pyarrow")
@@ -158,7 +158,7 @@ def test_scores_and_samples_are_those_of_the_rows(tmp_path, threads):
 
 def test_row_groups_beyond_what_is_decoded_whole_are_read_in_turn(tmp_path, threads):
     X, y = rows_of()
-    path = written(tmp_path / "a.parquet", X, y, group=ROWS * MAX_RUN_BLOCKS + 1)
+    path = written(tmp_path / "a.parquet", X, y, group=ROWS * _sizes.MAX_RUN_BLOCKS + 1)
     who = threads(2)
     auclid.LeastSquaresAUC().fit(scanned(path))
     assert not who

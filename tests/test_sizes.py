@@ -31,6 +31,7 @@ from auclid import (
     _sizes,
     metrics,
 )
+from auclid.baselines import SmallLightGBM
 from test_probabilities import CASES as PROBABILITY_CASES
 
 SOURCE = Path(auclid.__file__).parent
@@ -76,26 +77,43 @@ def scanned(n=400):
     return auclid.scan(rows, target=y)
 
 
+def stopped_area():
+    """The AUC of the baseline that stops by held-out folds, on fresh rows."""
+    pytest.importorskip("lightgbm")
+    rows, y = table(3000, seed=1)
+    return metrics.roc_auc(y, SmallLightGBM(random_state=0).fit(X, Y).predict_proba(rows)[:, 1])
+
+
 def in_batches(model):
     for start in range(0, len(Y), 20):
         model.partial_fit(X[start : start + 20], Y[start : start + 20], classes=[0, 1])
     return model.coef_
 
 
-def by_command():
-    """Predictions of the command, of a csv file."""
+def write_csv(path):
+    np.savetxt(path, np.column_stack([X, Y]), delimiter=",", header="a,b,c,d,e,f,y", comments="")
+
+
+def run(*words):
+    """What the command says."""
     from typer.testing import CliRunner
 
     from auclid.cli._app import app
 
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def by_command():
+    """Predictions of the command, of a csv file."""
+
     def result():
         with tempfile.TemporaryDirectory() as folder:
             rows, model, answers = (f"{folder}/{name}" for name in ("rows.csv", "m.auclid", "scores.csv"))
-            np.savetxt(rows, np.column_stack([X, Y]), delimiter=",", header="a,b,c,d,e,f,y", comments="")
-            fit = ["fit", rows, "--target", "y", "--method", "LeastSquaresAUC", "--model", model]
-            for words in (fit, ["predict", model, rows, "--output", answers]):
-                done = CliRunner().invoke(app, words)
-                assert done.exit_code == 0, done.output
+            write_csv(rows)
+            run("fit", rows, "--target", "y", "--method", "LeastSquaresAUC", "--model", model)
+            run("predict", model, rows, "--output", answers)
             return np.genfromtxt(answers, delimiter=",", skip_header=1)[:, 0]
 
     return result
@@ -140,6 +158,11 @@ CASES = {
     "MAX_HESSIAN_COLUMNS": Case(3, scores(RankSVM(alpha=0.01, tol=1e-9)), rtol=1e-4),
     "MIN_ROUGH_BYTES": Case(0, area(KernelRankSVM(tol=1e-6)), rtol=1e-3),
     "MAX_ROUGH_BYTES": Case(0, area(KernelRankSVM(tol=1e-6)), (("MIN_ROUGH_BYTES", 0),), 1e-3),
+    "MIN_GUIDE_ROWS": Case(20, scores(RankSVM(alpha=0.01, tol=1e-9)), rtol=1e-4),
+    "MIN_TOP_ROWS_PER_COLUMN": Case(
+        0, scores(RankSVM(alpha=0.01, max_fpr=0.5, tol=1e-10)), (("MIN_GUIDE_ROWS", 20),), 1e-3
+    ),
+    "SCORED_PATH_ROWS": Case(7, lambda: LeastSquaresAUCCV(cv=3).fit(X, Y).cv_auc_),
     "MAX_DIRECT_ROWS": Case(8, scores(OrderedRanker("logistic", alpha=0.01, tol=1e-9), y=LEVELS), rtol=1e-4),
     "SAMPLE_BYTES": Case(0, lambda: RankSVM(alpha=0.01, tol=1e-9).fit(scanned(9000)).coef_, rtol=1e-4),
     "MIN_ROWS_FOR_ONE_SPLIT": Case(0, area(SAMULT(), y=FEW_LABELS), rtol=0.05),
@@ -154,17 +177,23 @@ CASES = {
     "MAP_ROWS": Case(
         50, lambda: Kernelized(RandomFourier(9, random_state=0), LINEAR).fit(scanned()).score(X, Y), rtol=0.05
     ),
+    "VARIANCE_ROWS": Case(
+        100, area(Kernelized(KMeansNystroem(20, gamma="variance", random_state=0), LINEAR)), rtol=0.02
+    ),
     "MIN_CLASS_ROWS_FOR_CV": Case(1000, area(Kernelized(KMeansNystroem(20, random_state=0))), rtol=0.05),
     "MAX_ALPHA_ROWS": Case(100, area(OrderedRanker("squared_hinge"), y=LEVELS), rtol=0.02),
     "SLOPE_ROWS": Case(100, area(Scorecard(SurvivalRanker(), interactions=0), y=TIMES), rtol=0.05),
     # metrics and comparisons
     "MIN_COMPILED_SCORES": Case(1100, lambda: metrics.auc_interval(MANY[1], MANY[0][:, 0])[:4]),
+    "SUMMED_SCORES": Case(100, lambda: metrics.roc_auc(MANY[1], MANY[0][:, 0]), (("MIN_COMPILED_SCORES", 1100),), 0.0),
     "MAX_SORTED_SCORES": Case(1100, lambda: LINEAR.fit(*MANY).intercept_),
     "MIN_ROWS_FOR_NORMAL_INTERVAL": Case(10**6, lambda: metrics.auc_interval(Y, X[:, 0])[:3], rtol=0.01),
     "MIN_ROWS_FOR_NORMAL_TEST": Case(10**6, lambda: metrics.compare_auc(Y, X[:, 0], X[:, 1])[:3], rtol=0.05),
     "MIN_CERTAIN_GROUPS": Case(10**6, lambda: metrics.auc_interval(Y, X[:, 0], groups=GROUPS)[:3]),
     "MIN_POSITIVES_IN_REGION": Case(10**6, lambda: metrics.auc_interval(Y, X[:, 0], max_fpr=0.5, min_tpr=0.2)[:3]),
     # the command
+    "MIN_ROWS_FOR_ONE_FOLD": Case(0, stopped_area, rtol=0.02),
+    "MAX_FOLDED_ENTRIES": Case(0, stopped_area, rtol=0.02),
     "COMMAND_BYTES": Case(1000, by_command()),
     "MAX_PROFILE_COLUMNS": Case(1, by_command()),
     "PROFILE_ROWS": Case(50, by_command(), (("COMMAND_BYTES", 1000),)),
@@ -183,11 +212,15 @@ ELSEWHERE = {
     "MIN_PACKED_ROWS": "test_sorting.py",
     "MIN_RUNS": "test_runs.py",
     "MIN_RUN_BLOCKS": "test_runs.py",
+    "MAX_RUN_BLOCKS": "test_runs.py",
     "MAX_RUN_COLUMNS": "test_runs.py",
 }
 """Sizes with both sides in another file."""
 
-OWN_TESTS = {"MIN_ROWS_TO_HOLD_OUT", "MAX_QUICK_COLUMNS", "MAX_MAP_COLUMNS", "MAX_MAP_ROWS", "MAX_KERNEL_ROWS"}
+OWN_TESTS = {
+    "MIN_ROWS_TO_HOLD_OUT", "MIN_LOADED_ROWS",
+    "MAX_QUICK_COLUMNS", "MAX_MAP_COLUMNS", "MAX_MAP_ROWS", "MAX_KERNEL_ROWS",
+}  # fmt: skip
 """Sizes whose sides choose another answer, on purpose: a test below for each."""
 
 
@@ -227,6 +260,15 @@ def test_few_rows_are_compared_by_folds_and_many_by_one_split(n_rows, said, monk
     assert said in result.how
 
 
+@pytest.mark.parametrize(("size", "loaded"), [(1000, 400), (300, 300)])
+def test_compare_loads_some_rows_whatever_memory_allows(size, loaded, monkeypatch, tmp_path):
+    monkeypatch.setattr(_sizes, "MIN_LOADED_ROWS", size)
+    write_csv(tmp_path / "rows.csv")
+    words = "--methods", "LeastSquaresAUC", "--against", "ridge", "--memory", "1kB", "--output"
+    said = run("compare", str(tmp_path / "rows.csv"), "--target", "y", *words, str(tmp_path / "r.html"))
+    assert ("Compared on 300 of 400 rows" in said) == (loaded < 400)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "method", "left_out"),
     [
@@ -246,15 +288,20 @@ def test_compare_leaves_out_what_does_not_suit_the_table(name, value, method, le
     assert left_out in suited and set(sensible(X)[0]) == expected
 
 
-KINDS = "MIN|MAX|MOST|LEAST|ENOUGH|FEW|MANY|KEPT|SMALL", "ROWS|COLUMNS|BYTES|VALUES|SCORES|ENTRIES"
-SIZE = re.compile(rf"^((?:{KINDS[0]})_\w*(?:{KINDS[1]}))\b.* = ", re.M)
+SIZE = re.compile(r"^(\w*(?:ROWS|COLUMNS|BYTES|VALUES|SCORES|ENTRIES|CELLS|BLOCKS))\b(?:, \w+)* = \(?\d", re.M)
 NO_PATH = {
     "MIN_LEVEL_ROWS", "MIN_BIN_ROWS", "MIN_ONE_HOT_ROWS", "MIN_TEST_ROWS", "MIN_TAIL_ROWS", "MIN_WINDOW_ROWS",
-    "MAX_CHECKED_ROWS", "MAX_CHECKED_COLUMNS", "MAX_EXCEL_ROWS", "MAX_EXPLAINED_ROWS", "MAX_EXPLAINED_COLUMNS",
-    "MIN_GROUP_CLASS_ROWS", "MIN_COLUMNS_TO_SAMPLE", "MAX_JSON_VALUES", "MAX_ROWS", "MANY_ENTRIES",
-    "MAX_PENDING_ROWS", "MAX_SHOWN_COLUMNS",
+    "MIN_GROUP_CLASS_ROWS", "SMOOTHED_ROWS",  # statistical minima of a cell
+    "MAX_EXCEL_ROWS", "MAX_JSON_VALUES", "MAX_ROWS", "MAX_SHOWN_COLUMNS",  # limits of a page, a format or a number
+    "MAX_CHECKED_ROWS", "MAX_CHECKED_COLUMNS", "MAX_EXPLAINED_ROWS", "MAX_EXPLAINED_COLUMNS", "CHECKED_ROWS",
+    "HEAD_ROWS", "SCORED_ROWS", "WARM_UP_ROWS", "N_ROWS",  # looked at for a note, or to compile
 }  # fmt: skip
-"""Statistical minima of a cell, limits of a page or a file format, and lengths of buffers."""
+BUFFERS = {
+    "READ_BYTES", "PARSED_BYTES", "PIECE_BYTES", "SNIFFED_BYTES", "BUFFER_BYTES", "COPIED_ROWS", "PIECE_BLOCKS",
+    "PENDING_BYTES", "MATRIX_ROWS", "BLOCK_VALUES", "BATCH_ENTRIES", "DENSE_BLOCK_ROWS", "CENTRE_PART_ROWS",
+    "WINDOW_ROWS", "PART_VALUES", "STAIR_SCORES", "MOST_CELLS", "MAX_CELLS", "BLOCKS",
+}  # fmt: skip
+"""Lengths of buffers: how rows are cut there changes nothing but rounding. And of what is kept, or guides a search."""
 
 
 def test_sizes_that_choose_a_path_are_in_one_module():
@@ -263,6 +310,6 @@ def test_sizes_that_choose_a_path_are_in_one_module():
         for path in SOURCE.rglob("*.py")
         if path.name != "_sizes.py"
         for name in SIZE.findall(path.read_text())
-        if name not in NO_PATH
+        if name not in NO_PATH | BUFFERS
     }
     assert not found

@@ -19,7 +19,7 @@ from auclid.data import as_table
 from auclid.metrics import partial_auc, roc_auc
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
-from auclid.solvers.partial_auc import hard_top, select, top_threshold
+from auclid.solvers.partial_auc import HARD, hard_top, select, top_threshold
 from auclid.stats.labelled import LabelledTable
 
 REGIONS = {"one-way": (0.2, 0.0), "from below": (1.0, 0.6), "two-way": (0.3, 0.4), "one row": (0.05, 0.0)}
@@ -250,6 +250,15 @@ def test_the_hard_cut_holds_the_weight_it_should_and_no_lower_row(rows, share):
     inside = hard_top(score, own, share * own.sum())
     assert own @ inside == pytest.approx(share * own.sum(), rel=1e-9)
     assert np.all(np.diff(inside[np.argsort(score, kind="stable")]) >= -1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5)), min_size=1, max_size=30), st.floats(0.01, 1.0))
+def test_the_cut_is_one_on_both_sides_of_the_softness_that_counts_as_none(rows, share):
+    loss, own = np.array(rows, dtype=float).T
+    soft, hard = (select(loss, own, share * own.sum(), factor * HARD) for factor in (10.0, 0.1))
+    np.testing.assert_allclose(soft.inside, hard.inside, atol=1e-3)
+    assert soft.loss == pytest.approx(hard.loss, abs=1e-3)
 
 
 @pytest.mark.parametrize(

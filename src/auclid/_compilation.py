@@ -22,9 +22,10 @@ from numba.misc.appdirs import AppDirs
 
 PACKAGE = Path(__file__).resolve().parent
 
-INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Numba options of code that only compiled code calls: the wrapper for calls from Python takes a third of the compile
-time."""
+INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+"""Numba options of code that only compiled code calls. The wrapper for calls from Python takes a third of the compile
+time. Rows and states are some seventy machine words: a call passes all of them, which takes longer than the arithmetic
+of a row of thirty columns, so these functions are inlined whatever LLVM estimates."""
 
 
 def compile_kernel(function: Callable[..., Any], fastmath: bool | set[str], allocates: bool) -> Any:
@@ -38,7 +39,7 @@ def compile_kernel(function: Callable[..., Any], fastmath: bool | set[str], allo
 
 def register_inner_kernel(function: Callable[..., Any], fastmath: bool | set[str], allocates: bool) -> None:
     """Let kernels call a function; Python goes on calling it as it is."""
-    register_jitable(**_options(fastmath, allocates), no_cpython_wrapper=True)(function)
+    register_jitable(**(_options(fastmath, allocates) | INTERNAL_OPTIONS))(function)
 
 
 def _options(fastmath: bool | set[str], allocates: bool) -> dict[str, Any]:

@@ -61,6 +61,9 @@ PAIR_MOMENT_ROWS = 120_000
 MAX_PAIRED_COLUMNS = 100
 """Columns that are paired with one another; the most important ones."""
 
+MAX_HISTOGRAM_CELLS = 5e7
+"""Cells of the histograms of all pairs that are looked at; of more rows than that allows, a part is taken."""
+
 ORDERED_CARD_ROWS = 30_000
 """Rows that knots, penalties and pairs of a scorecard of ordered rows come from, at the most."""
 
@@ -142,6 +145,9 @@ MIN_ROWS_FOR_MANY_TREES = 2_000
 MIN_ROWS_FOR_LARGE_TREES = 100
 """Rows of the rarer class below which boosted trees stay small: large ones learn the few by heart."""
 
+MIN_COLUMNS_TO_SAMPLE = 8
+"""Columns from which on each tree of slow boosting sees half of them: half of two columns leave no interactions."""
+
 TREE_ROWS = 10_000
 """Rows that one tree of a forest sees, at the most."""
 
@@ -193,6 +199,9 @@ MIN_RUNS = 4
 MIN_RUN_BLOCKS = 8
 """Blocks of a run of row groups, at the least: its last block may be a short one."""
 
+MAX_RUN_BLOCKS = 16
+"""Blocks of a run, at the most, that is decoded whole, so that runs can be read in parallel."""
+
 MAX_RUN_COLUMNS = 200
 """Columns up to which runs are read in parallel: a sum over a run may be as large as the square of its columns."""
 
@@ -243,6 +252,15 @@ MAX_HESSIAN_COLUMNS = 1000
 MIN_ROUGH_BYTES, MAX_ROUGH_BYTES = 1 << 22, 1 << 28
 """Memory of a kernel's matrix in float32, for products of few digits, at the least (less is cached) and at the most."""
 
+MIN_GUIDE_ROWS = 2_000
+"""Rows of each class, at the least, whose optimum guides the way to that of all pairs, where they are under half."""
+
+MIN_TOP_ROWS_PER_COLUMN = 20
+"""Rows a column that the top of a sample must have, so that its optimum is near that of all rows."""
+
+SCORED_PATH_ROWS = 1 << 13
+"""Held-out rows that a path of penalties scores at once."""
+
 MAX_DIRECT_ROWS = 512
 """Rows up to which the pairs of a smooth loss are formed one by one."""
 
@@ -273,6 +291,9 @@ MAX_KERNEL_BYTES = 1 << 33
 MAP_ROWS = 20_000
 """Rows, at least, from which a map learns where rows lie in files or on a cluster."""
 
+VARIANCE_ROWS = 80_000
+"""Rows that gamma="variance" is taken from, of more."""
+
 MIN_CLASS_ROWS_FOR_CV = 5
 """Rows of each class from which on the default ranker cross-validates its alpha."""
 
@@ -286,6 +307,9 @@ MAX_LEVEL_MOMENT_VALUES = 1 << 27
 
 MIN_COMPILED_SCORES = 1 << 14
 """Scores from which a compiled loop places them; fewer are sorted."""
+
+SUMMED_SCORES = 1 << 24
+"""Scores whose places are added up in an int64; Python adds the sums, so no number of pairs overflows."""
 
 MAX_SORTED_SCORES = 1 << 13
 """Scores up to which all are sorted for the best threshold; of more, only those of the cells that may hold it."""
@@ -310,6 +334,13 @@ MIN_ROWS_TO_HOLD_OUT = 1_000
 COMMAND_BYTES = 1 << 29
 """Bytes of decoded rows up to which a command learns from them in memory, unless --memory says otherwise."""
 
+MIN_ROWS_FOR_ONE_FOLD, MAX_FOLDED_ENTRIES = 1_000, 5_000_000
+"""Rows of the rarer class from which on, and entries of the table beyond which, one fold in place of five says when the
+trees of the baseline "lightgbm-small" stop."""
+
+MIN_LOADED_ROWS = 1_000
+"""Rows that `compare` loads, whatever --memory says."""
+
 MAX_QUICK_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way, and `compare` leaves out those that need them."""
 
@@ -321,8 +352,3 @@ MAX_PROFILE_COLUMNS = 2_000
 
 PROFILE_ROWS = 100_000
 """Rows that are counted for the profile in a model file, of those that do not fit in memory."""
-
-# Sorting
-
-MIN_PACKED_ROWS = 20_000
-"""Numbers from which on a stable sort makes keys of them and of their places."""

@@ -15,6 +15,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
+from auclid import _sizes
+
 N_TREES = 200
 
 
@@ -47,12 +49,6 @@ def lightgbm(**params: Any) -> BaseEstimator:
 
 MAX_TREES, PATIENCE, STOPPING_FOLDS = 1000, 50, 5
 """Trees at the most, trees without a gain after which none is added, and folds that say so."""
-
-ENOUGH_TO_STOP_BY = 1000
-"""Rows of the rarer class from which on one fold says when to stop."""
-
-MANY_ENTRIES = 5_000_000
-"""Entries of a table beyond which one fold must do."""
 
 
 def small_boosting(**params: Any) -> HistGradientBoostingClassifier:
@@ -108,11 +104,12 @@ class SmallLightGBM(ClassifierMixin, BaseEstimator):
         self.n_trees_ = PATIENCE
         if rarest >= STOPPING_FOLDS:
             folds = list(StratifiedKFold(STOPPING_FOLDS, shuffle=True, random_state=self.random_state).split(X, label))
+            one_fold = rarest >= _sizes.MIN_ROWS_FOR_ONE_FOLD or np.prod(X.shape) > _sizes.MAX_FOLDED_ENTRIES
             found = lightgbm.cv(
                 params | {"objective": "binary", "metric": "auc"},
                 lightgbm.Dataset(X, label, weight=sample_weight),
                 MAX_TREES,
-                folds=folds[:1] if rarest >= ENOUGH_TO_STOP_BY or np.prod(X.shape) > MANY_ENTRIES else folds,
+                folds=folds[:1] if one_fold else folds,
                 callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
             )
             self.n_trees_ = len(cast(list, found["valid auc-mean"]))

@@ -63,9 +63,6 @@ RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 CELL_SHRINKAGE = 5.0
 """λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
 
-MAX_HISTOGRAM_CELLS = 5e7
-"""Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
-
 HISTOGRAM_BATCH = 256
 """Pairs whose gains are computed at a time."""
 
@@ -446,7 +443,7 @@ def ranked_pairs(
 
 def _histogram_rows(held_out: CardRows, score: np.ndarray, n_pairs: int) -> tuple[CardRows, np.ndarray]:
     """The rows that histograms of so many pairs come from, with their scores: all, or every so manieth."""
-    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * n_pairs / MAX_HISTOGRAM_CELLS)))]
+    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * n_pairs / _sizes.MAX_HISTOGRAM_CELLS)))]
     return held_out.take(at), score[at]
 
 

@@ -29,9 +29,6 @@ SLOWEST_STAGES = (50, 100, 150, 200, 300, 400)
 FOREST_TREES = {"fast": 100, "default": 200, "best": 400}
 """Trees of a forest, by quality."""
 
-MIN_COLUMNS_TO_SAMPLE = 8
-"""Columns below which each tree of slow boosting may split all: half of two columns leave no interactions."""
-
 N_NETWORKS = 2
 """Networks whose scores are averaged."""
 
@@ -209,7 +206,7 @@ def _slow_boosting(name: str, shape: TableShape, seed: int) -> Candidate:
         seed=seed,
         categories=shape.categories,
         rate=rate,
-        column_share=0.5 if shape.d >= MIN_COLUMNS_TO_SAMPLE else 1.0,
+        column_share=0.5 if shape.d >= _sizes.MIN_COLUMNS_TO_SAMPLE else 1.0,
         row_share=0.8,
         l2=3.0,
     )

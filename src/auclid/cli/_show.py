@@ -246,7 +246,8 @@ def _table(*names: str, left: int = 0) -> Table:
     """An airy table: the first column and the ``left`` ones after it are text, the others numbers."""
     table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for k, name in enumerate(names):
-        table.add_column(name, justify="left" if k <= left else "right", no_wrap=k == 0 or k > left)
+        text = k <= left
+        table.add_column(name, justify="left" if text else "right", no_wrap=k == 0 or not text, overflow="fold")
     return table
 
 
@@ -342,15 +343,21 @@ def _confusion(found: "Evaluation") -> None:
 
 
 def methods(records: "Iterable[Method]") -> None:
-    """Every method of the registry."""
-    table = _table("method", "kind", "good for", "reference", "published form", left=4)
+    """Every method of the registry, and where its defaults are not the paper's algorithm."""
+    table = _table("method", "kind", "good for", "reference", "default", left=4)
+    different: dict[str, list[str]] = {}
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
         kinds[method.target] = method.target != "classes"
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
-        name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
+        if method.differs:
+            different.setdefault(method.differs, []).append(method.name)
+        name, form = f"[{OURS}]{escape(method.name)}[/]", "differs" if method.differs else "as published"
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("Where the defaults differ from the paper's algorithm:")
+    for text, names in different.items():
+        say(f"- [{OURS}]{escape(', '.join(names))}[/]: {escape(text)}")
     say("Levels and times: auclid fit --ordered, or --event and --time.")
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 

@@ -29,11 +29,8 @@ from auclid.datasets import load_mammography
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import ColumnNotFoundError, DataError
 from auclid.metrics._periods import time_numbers
-from auclid.semi._labels import read
+from auclid.validation import partial_labels
 from auclid.validation.vectors import common_text_on_top
-
-MIN_SAMPLE = 1000
-"""Rows that are drawn of those that do not fit, whatever --memory says."""
 
 DENSE_SHARE = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
@@ -151,7 +148,7 @@ def open_task(path: Path, options: Options, columns: Sequence[str] | None = None
     return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
 
 
-def open_partly_labelled(path: Path, options: Options) -> Task:
+def open_semi_supervised_task(path: Path, options: Options) -> Task:
     """The rows of a source with labels 0 and 1, NaN of rows without a label.
 
     With one label only, its rows are the positives and no row is known to be negative.
@@ -159,16 +156,16 @@ def open_partly_labelled(path: Path, options: Options) -> Task:
     rows = _scan_target(path, options)
     labels = rows.labels()
     labelled, _ = labelled_rows(rows, options.target)
-    labelled = labelled[~read(labels.table()).free[labels.codes[labelled]]]  # -1 may mark rows as well
+    labelled = labelled[~partial_labels(labels.table()).unlabelled[labels.codes[labelled]]]  # -1 may mark rows as well
     levels, counts = _levels(rows, labelled)
     if len(levels) == 1:
         is_pos, classes = np.array([True]), [f"not {text(levels[0])}", text(levels[0])]
     else:
         is_pos, classes = _positive_levels(levels, counts, options)
-    free = rows.shape[0] - len(labelled)
-    notes = [f"{count_of(free, 'row')} without a label: {options.method} learns from all rows."] if free else []
+    count = rows.shape[0] - len(labelled)
+    notes = [f"{count_of(count, 'row')} without a label: {options.method} learns from all rows."] if count else []
     fits = rows.fits_in_memory()
-    rows = mapped(rows, labels=partial(partly_coded, levels, is_pos))
+    rows = mapped(rows, labels=partial(looked_up, dict(zip(levels.tolist(), is_pos.tolist(), strict=True))))
     return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
 
 
@@ -197,12 +194,9 @@ def _positive_levels(levels: np.ndarray, counts: np.ndarray, options: Options) -
     return positives(levels, options.positive)
 
 
-def partly_coded(levels: np.ndarray, is_pos: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """1 of a positive label, 0 of another one, NaN where there is none."""
-    codes = np.full(len(y), np.nan)
-    for level, positive in zip(levels.tolist(), is_pos, strict=True):
-        codes[y == level] = positive
-    return codes
+def looked_up(is_pos: dict[Any, bool], y: np.ndarray) -> np.ndarray:
+    """1 of a positive label, 0 of another one, NaN of what is no label."""
+    return np.array([is_pos.get(label, np.nan) for label in y.tolist()], dtype=np.float64)
 
 
 def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -222,7 +216,7 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     Notes tell how columns will be scaled, unless the model takes values as they are.
     """
     (n, d), rows = task.rows.shape, task.rows
-    size = n if task.in_memory else min(n, max(MIN_SAMPLE, as_bytes(options.memory) // (8 * d)))
+    size = n if task.in_memory else min(n, max(_sizes.MIN_LOADED_ROWS, as_bytes(options.memory) // (8 * d)))
     index = rows.sample_index(size, options.seed)
     X, y = rows.gather(index, allow_missing=True, allow_categorical=True)
     notes = [*task.notes, *missing_note(count_missing(X, rows.columns))]

@@ -25,7 +25,7 @@ from auclid.cli.data import (
     Task,
     ask_for_positive,
     load_table,
-    open_partly_labelled,
+    open_semi_supervised_task,
     open_task,
     positives,
 )
@@ -177,7 +177,7 @@ def _fit_partly_labelled(data: Path, how: Options) -> Fitted:
     It has no probabilities: which rows have a label may depend on what they are, so that the share of positives among
     them need not be that of all.
     """
-    task = open_partly_labelled(data, how)
+    task = open_semi_supervised_task(data, how)
     name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     model.set_params(**{param: None for param in model.get_params() if param.split("__")[-1] == "unlabeled"})
     rows, y = task.rows, np.asarray(task.rows.target())

@@ -84,3 +84,9 @@ def one_hot(levels: Levels, codes: np.ndarray, dtype: np.dtype) -> sparse.csr_ar
     ends = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)  # scikit-learn's solvers want such indices
     parts = np.ones(len(rows), dtype=dtype), codes[rows].astype(np.int32), ends
     return sparse.csr_array(parts, shape=(len(codes), levels.width))
+
+
+def mark_levels(zeros: np.ndarray, codes: np.ndarray) -> None:
+    """Write a one into the output column of each row."""
+    rows = np.flatnonzero(codes >= 0)
+    zeros[rows, codes[rows]] = 1.0

@@ -313,13 +313,20 @@ class Columns(TransformerMixin, BaseEstimator):
             rows = apply_sparse(self._numbers, sparse.csr_array(X))
             return rows if sparse.issparse(X) else rows.toarray()
         numeric = [] if self._numbers is None else [apply_dense(self._numbers, as_array(X))]
-        pairs = zip(self._levels.values(), codes, strict=True)
-        levels = [_levels.one_hot(each, code, X.dtype) for each, code in pairs if each.width]
-        if not levels:
+        pairs = [pair for pair in zip(self._levels.values(), codes, strict=True) if pair[0].width]
+        if not pairs:
             return numeric[0]
         if self._comes_out_sparse():
+            levels = [_levels.one_hot(each, code, X.dtype) for each, code in pairs]
             return sparse.hstack([*map(sparse.csr_array, numeric), *levels], format="csr")
-        return np.column_stack([*numeric, *(level.toarray() for level in levels)])
+        out, start = np.zeros((len(X), self._n_features_out), X.dtype), 0
+        for block in numeric:
+            start = block.shape[1]
+            out[:, :start] = block
+        for each, code in pairs:
+            _levels.mark_levels(out[:, start : start + each.width], code)
+            start += each.width
+        return out
 
     def _comes_out_sparse(self) -> bool:
         """Whether there are many columns, and most of what comes out are zeros."""

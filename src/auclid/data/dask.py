@@ -6,7 +6,7 @@ that its tasks are made again, with the same bits.
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, firs
 from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
+from auclid.data.memory import as_table, gathered
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
+from auclid.data.table import Index, Sweep, Table
 
 
 def is_dask(X: Any) -> bool:
@@ -43,7 +45,7 @@ class DaskDataset(Dataset):
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
-        numbers = _row_blocks(X)
+        numbers = _row_blocks(X) if allow_categorical else unmade_blocks(X) or _row_blocks(X)
         labels, weights = (
             column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
             for name, part in (("y", y), ("sample_weight", weight))
@@ -203,8 +205,23 @@ def made_part(
 
     ``known``: what the numbers of some columns stand for.
     """
-    dtype, width, allow_missing = kind
     where = f"Partition {number} of X given to {owner}"
+    if isinstance(block, Unmade):
+        X = MadeRows(block, where, kind)
+    else:
+        X = checked_block(block, where, kind, known)
+    labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
+    for name, part in (("y", labels), ("sample_weight", weight)):
+        if part is not None and part.shape != (X.shape[0],):
+            raise ValueError(
+                f"{where} has {X.shape[0]} rows; {name} must be cut in the same places, but has shape {part.shape}."
+            )
+    return Part(number, X, labels, weight)
+
+
+def checked_block(block: Any, where: str, kind: tuple[np.dtype, int, bool], known: dict) -> Any:
+    """The rows of a partition, or some of them, as an array or a CSR matrix; parameters as of `made_part`."""
+    dtype, width, allow_missing = kind
     X, names, _ = block_numbers(np.hstack(block) if isinstance(block, list) else block, where, known)
     if X.shape[1] != width:
         raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
@@ -215,13 +232,40 @@ def made_part(
         raise ValueError(
             f"{where} must hold finite numbers; it has {what} in column {column!r}. {hint}, or leave the column out."
         )
-    labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
-    for name, part in (("y", labels), ("sample_weight", weight)):
-        if part is not None and part.shape != (X.shape[0],):
-            raise ValueError(
-                f"{where} has {X.shape[0]} rows; {name} must be cut in the same places, but has shape {part.shape}."
-            )
-    return Part(number, X, labels, weight)
+    return X
+
+
+class Unmade(NamedTuple):
+    """Rows of a partition, as a frame, a table or a block, and the function that makes others of them."""
+
+    rows: Any
+    function: Callable
+
+
+class MadeRows(Table):
+    """The rows that a function makes of a partition, a block at a time: they may be many times as wide.
+
+    ``where`` is what errors call the partition, ``kind`` is as of `made_part`.
+    """
+
+    def __init__(self, unmade: Unmade, where: str, kind: tuple[np.dtype, int, bool]) -> None:
+        self._unmade, self._where, self._kind = unmade, where, kind
+        self.shape = int(unmade.rows.shape[0]), kind[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._kind[0]
+
+    def part(self, index: Index) -> Block:
+        rows = self._unmade.rows
+        chosen = rows.iloc[index] if hasattr(rows, "iloc") else as_table(rows).part(index)
+        return checked_block(self._unmade.function(chosen), self._where, self._kind, {})
+
+    def block_rows(self) -> int:
+        return max(1, _sizes.STRETCH_BYTES // (8 * max(1, self.shape[1])))
+
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        return gathered(self, orders, centre, max(1, self.block_rows() // len(orders)))
 
 
 def label_part(owner: str, number: int, y: Any, weight: Any) -> Part:
@@ -356,32 +400,74 @@ def lazily(
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    made = partition_calls(owner, X, function, allow_missing, allow_categorical)
+    given = _given_rows(owner, X, allow_missing, allow_categorical)
+    made = _calls(answered_by_blocks, function, given)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(made)
     tail = () if width is None else (width,)
     name = f"auclid-{uuid.uuid4().hex}"
     keys: dict[Any, Any] = {(name, k, *(0 for _ in tail)): (itself, part.key) for k, part in enumerate(made)}
     graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
-    return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
+    array: Any = da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
+    if tail:
+        array.auclid_origin = Origin(name, given, function)
+    return array
+
+
+class Origin(NamedTuple):
+    """What a lazy array of rows was made of: a solver takes these, and makes the array's rows a block at a time."""
+
+    name: str
+    """The name of the array: it changes where entries are assigned."""
+    given: list
+    """A promise of each partition."""
+    function: Callable
+
+
+def unmade_blocks(X: Any) -> list:
+    """A promise of `Unmade` for each partition of an array that `lazily` gave; none for any other collection."""
+    origin = getattr(X, "auclid_origin", None)
+    return [] if origin is None or origin.name != X.name else _calls(unmade, origin.function, origin.given)
+
+
+def unmade(function: Callable, part: Any) -> Unmade:
+    """The rows of a part, or a frame, and what others are made by."""
+    return Unmade(part.X if isinstance(part, Part) else part, function)
+
+
+def answered_by_blocks(function: Callable, part: Any) -> Any:
+    """A function of a part's rows, or of a frame, that gives a value or a row for each row."""
+    rows = part.X if isinstance(part, Part) else part
+    if not isinstance(rows, MadeRows) or not rows.shape[0]:
+        return answered(function, part)
+    return concatenate_rows([function(block) for _, block in rows.blocks()])
+
+
+def answered(function: Callable, part: Any) -> Any:
+    """A function of a part's rows, or of a frame."""
+    rows = part.X if isinstance(part, Part) else part
+    return function(rows.part(slice(None)) if isinstance(rows, MadeRows) else rows)
 
 
 def partition_calls(
     owner: str, X: Any, function: Callable, allow_missing: bool = False, allow_categorical: bool = False
 ) -> list:
-    """A promise of function(block) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
+    """A promise of function(rows) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
+    return _calls(answered, function, _given_rows(owner, X, allow_missing, allow_categorical))
+
+
+def _calls(how: Callable, function: Callable, given: list) -> list:
+    """A promise of how(function, partition) for each partition."""
     import dask
 
+    call, shared = dask.delayed(how, pure=True), dask.delayed(function, pure=True, traverse=False)
+    return [call(shared, part) for part in given]
+
+
+def _given_rows(owner: str, X: Any, allow_missing: bool, allow_categorical: bool) -> list:
+    """A promise of each partition: of a frame as it comes where columns may be texts and some are, else of a `Part`."""
     if allow_categorical and other_columns(X, "iuf"):
-        parts = _row_blocks(X)
-    else:
-        parts = DaskDataset(owner, X, allow_missing=allow_missing)._parts
-    call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
-    return [call(rows, part) for part in parts]
-
-
-def rows_of_part(function: Callable, part: Any) -> Any:
-    """A function of a part's rows, or of a frame."""
-    return function(part.X if isinstance(part, Part) else part)
+        return _row_blocks(X)
+    return DaskDataset(owner, X, allow_missing=allow_missing)._parts
 
 
 def vector_parts(

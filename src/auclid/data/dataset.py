@@ -407,7 +407,7 @@ def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
 
 def part_bytes(part: Part) -> int:
     """The bytes of a part in memory."""
-    return nbytes(part_block(part))
+    return sum(nbytes(block) for _, block in as_table(part.X).blocks())
 
 
 def part_matmul(part: Part, W: np.ndarray) -> np.ndarray:

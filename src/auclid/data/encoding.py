@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -37,6 +38,10 @@ EPOCH = np.datetime64("1970-01-01", "us")
 DATES = (datetime.date, np.datetime64)
 DURATIONS = (datetime.timedelta, np.timedelta64)
 TEXTS = (str, datetime.time)
+MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+"""Types of which every value is missing."""
+MAYBE_MISSING = (float, np.floating, np.datetime64, np.timedelta64, Decimal)
+"""Types with a missing value among others."""
 
 
 # --- tables in memory ---
@@ -132,7 +137,7 @@ def _plain(values: np.ndarray) -> np.ndarray:
 
 def infer_kind(owner: object, name: str, values: np.ndarray) -> str:
     """The kind of a column of objects, by all of its values."""
-    types = {type(value) for value in values if not is_missing(value)}
+    types = _types_of(values)
     strange = [each for each in types if not issubclass(each, (Real, Decimal, np.bool_, *TEXTS, *DATES, *DURATIONS))]
     if strange:
         raise TypeError(
@@ -148,9 +153,18 @@ def infer_kind(owner: object, name: str, values: np.ndarray) -> str:
     return {None: "category", "duration": "number"}.get(kind) or str(kind)
 
 
+def _types_of(values: np.ndarray) -> set[type]:
+    """The types of the values that are not missing; most types have no missing value, and need no look at each."""
+    types = set(map(type, values))
+    doubtful = {each for each in types if issubclass(each, MAYBE_MISSING) or each.__name__ in MISSING_TYPES}
+    if not doubtful:
+        return types
+    return (types - doubtful) | {type(value) for value in values if type(value) in doubtful and not is_missing(value)}
+
+
 def text_kind(values: Iterable) -> str:
     """What texts are, by all of them: numbers, dates, or texts."""
-    texts = {str(value).strip() for value in values if not is_missing(value)} - {""}
+    texts = {str(value).strip() for value in set(values) if not is_missing(value)} - {""}
     if texts and all(map(_reads_as_number, texts)):
         return "number"
     return "date" if texts and all(map(_reads_as_date, texts)) else "text"
@@ -173,9 +187,9 @@ def _reads_as_date(text: str) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, or pandas' NA, which is neither equal nor unequal to itself."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if type(value).__name__ in MISSING_TYPES:
         return True
-    return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
+    return isinstance(value, MAYBE_MISSING) and bool(value != value)
 
 
 # --- cells to numbers, texts and codes ---
@@ -240,16 +254,26 @@ def _unlike(owner: object, column: Column, value: Any) -> ValueError:
 
 def as_texts(column: Column) -> np.ndarray:
     """The values of a column as texts, None where one is missing; whole numbers are written without a point."""
-    out = np.empty(len(column.values), dtype=object)
     cells = column.values.tolist() if column.values.dtype.kind in "biufUS" else column.values
-    cache: dict = {}
-    for i, value in enumerate(cells):
-        try:
-            text = cache[value, type(value)]
-        except KeyError:
-            text = cache[value, type(value)] = as_text(value)
-        out[i] = text
-    return out
+    if column.kind == "text":
+        return _objects(list(map(_TextOf().__getitem__, cells)))
+    return _objects(list(map(_TextOfTyped().__getitem__, zip(cells, map(type, cells), strict=True))))
+
+
+class _TextOf(dict):
+    """{value: its text}, made when a value is first met: columns of texts have few different ones."""
+
+    def __missing__(self, value: Any) -> str | None:
+        text = self[value] = as_text(value)
+        return text
+
+
+class _TextOfTyped(dict):
+    """{(value, its type): its text}: 1, 1.0 and True are equal, their texts are not."""
+
+    def __missing__(self, key: tuple[Any, type]) -> str | None:
+        text = self[key] = as_text(key[0])
+        return text
 
 
 def as_text(value: Any) -> str | None:
@@ -265,7 +289,7 @@ def level_codes(texts: np.ndarray, levels: Sequence[str]) -> np.ndarray:
     """The index of each text in the levels; -1 where it is missing, ``len(levels)`` where it is another."""
     index: dict = {level: k for k, level in enumerate(levels)}
     index[None] = -1
-    return np.fromiter((index.get(text, len(levels)) for text in texts), dtype=np.int64, count=len(texts))
+    return np.fromiter(map(index.get, texts, repeat(len(levels))), dtype=np.int64, count=len(texts))
 
 
 def column_indices(owner: object, parameter: str, wanted: Iterable, names: Sequence[str]) -> list[int]:

@@ -27,7 +27,7 @@ from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.validation import RowAccess, partwise
 
-COLUMNS = 800
+N_COMPONENTS = 800
 """Landmarks, or Fourier features, where no map is given."""
 
 
@@ -125,7 +125,7 @@ class Kernelized(MetaRanker):
         rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
         validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
         table, labels = _rows_for_map(rows, self.feature_map)
-        default = KMeansNystroem(min(COLUMNS, table.shape[0]), random_state=0)
+        default = KMeansNystroem(min(N_COMPONENTS, table.shape[0]), random_state=0)
         feature_map = default if self.feature_map is None else self.feature_map
         self.feature_map_ = fitted_map(feature_map, table, labels, rows.n_rows)
         if self.ranker is None and rows.counts.sum(axis=0).min() < _sizes.MIN_CLASS_ROWS_FOR_CV:
@@ -139,10 +139,10 @@ class Kernelized(MetaRanker):
         of each part."""
         parts, sizes = dataset_of(self, X)
         table, n = parts.table(sizes), int(sizes.sum())
-        default = KMeansNystroem(min(COLUMNS, n), random_state=0)
+        default = KMeansNystroem(min(N_COMPONENTS, n), random_state=0)
         feature_map = default if self.feature_map is None else self.feature_map
         if parts.partitioned:
-            size = min(n, max(_sizes.MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+            size = min(n, max(_sizes.MAP_ROWS, 20 * getattr(feature_map, "n_components", N_COMPONENTS)))
             table = as_table(table.part(np.sort(np.random.default_rng(0).choice(n, size, replace=False))))
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
@@ -175,7 +175,7 @@ class Kernelized(MetaRanker):
         first = not hasattr(self, "ranker_")
         table = self._rows(X, y, reset=first)
         if first:
-            default = RandomFourier(COLUMNS, random_state=0)
+            default = RandomFourier(N_COMPONENTS, random_state=0)
             enough_rows(self.feature_map, table)
             feature_map = default if self.feature_map is None else self.feature_map
             self.feature_map_ = fitted_map(feature_map, table, y, table.shape[0])
@@ -246,7 +246,8 @@ def _rows_for_map(rows: LabelledDataset, feature_map: Any) -> tuple[Table, np.nd
     if not rows.partitioned:
         return rows.table(), rows.labels()[0] if labelled else None
     counts = rows.counts.sum(axis=0)
-    size = min(int(counts.sum()), max(_sizes.MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
+    components = getattr(feature_map, "n_components", None) or N_COMPONENTS
+    size = min(int(counts.sum()), max(_sizes.MAP_ROWS, 20 * components))
     drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
     X, labels, _ = sampled(rows, drawn.tolist())
     return as_table(X), labels if labelled else None

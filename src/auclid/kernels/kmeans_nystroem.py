@@ -11,15 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import validation
+from auclid import _sizes, validation
 from auclid._threads import limit_threads
 from auclid.data import Table, as_array, centre_rows, row_squared_norms
 from auclid.data.blocks import Block, is_sparse
 from auclid.kernels._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.kernels._map import FeatureMap
-
-VARIANCE_ROWS = 80_000
-"""Rows from which gamma="variance" is taken."""
 
 ROUNDS = 10
 """Rounds of k-means: later ones move the landmarks very little."""
@@ -47,7 +44,7 @@ class KMeansNystroem(FeatureMap):
         Inverse width, as in scikit-learn. None: √(k/400) over the median squared distance of two rows, or (k/400)^¼
         over their median distance |x − y|₁ for the Laplacian kernel, where k is the number of landmarks or a
         twentieth of the number of rows, whichever is smaller; kept in ``gamma_``. Other kernels take scikit-learn's
-        own default. "variance": 1 over the mean squared distance of the first 80,000 rows to their mean, as in Khalid's
+        own default. "variance": 1 over the mean squared distance of up to 80,000 rows to their mean, as in Khalid's
         dissertation; for "rbf" only.
     kernel : str, default="rbf"
         "rbf", "laplacian" or the name of any kernel of scikit-learn. "rbf" is the fast one.
@@ -122,7 +119,9 @@ class KMeansNystroem(FeatureMap):
             return self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
         if self.kernel != "rbf":
             raise ValueError(f"gamma='variance' of KMeansNystroem must have kernel='rbf'; got {self.kernel!r}.")
-        block = table.take(slice(0, VARIANCE_ROWS))
+        n = table.shape[0]
+        some = slice(0, n) if n <= _sizes.VARIANCE_ROWS else np.sort(rng.choice(n, _sizes.VARIANCE_ROWS, replace=False))
+        block = table.take(some)
         mean = np.asarray(block.mean(axis=0)).ravel()
         rows, shift = centre_rows(block, mean)
         spread = float(row_squared_norms(rows).mean() - np.sum((mean - shift) ** 2))

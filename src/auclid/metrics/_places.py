@@ -10,9 +10,6 @@ MOST_CELLS = 1 << 20
 TOGETHER = 32
 """Scores in one cell up to which they are put in order one by one."""
 
-STRETCH = 1 << 24
-"""Scores whose places are added up in an int64; Python adds the sums, so no number of pairs overflows."""
-
 
 def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(Twice the many above each of `few`, twice the few below each of `many`), a tie counted once.
@@ -93,7 +90,8 @@ def sum_twice_below(ranked: np.ndarray, many: np.ndarray) -> int:
         ordered = np.sort(many)
         return sum(int(np.searchsorted(ranked, ordered, side=side).sum()) for side in ("left", "right"))
     nowhere = np.empty(0, np.intp)
-    return sum(place_twice(ranked, many[a : a + STRETCH], cells, nowhere) for a in range(0, len(many), STRETCH))
+    size = _sizes.SUMMED_SCORES
+    return sum(place_twice(ranked, many[a : a + size], cells, nowhere) for a in range(0, len(many), size))
 
 
 def _cells_of(ranked: np.ndarray, many: np.ndarray) -> Cells | None:

@@ -27,7 +27,6 @@ from auclid.pairwise._objective import (
     initial_state,
     l1_penalty,
     publish_solution,
-    step_of,
     warn_unless_converged,
 )
 from auclid.pairwise._search import best_alpha as best_alpha_of_classes
@@ -220,11 +219,10 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
         state = initial_state(objective, penalty, float(self.tol))
-        update = step_of(state)
         for _ in rounds(lambda: state.point.w):
             if state.finished:
                 break
-            state = update(state)
+            state = state.step()
         warn_unless_converged(self, state)
         return publish_solution(self, state)
 

@@ -1,7 +1,6 @@
 """Which objective RankSVM minimises: all pairs, or those of the top, with the hinge or the squared hinge."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,13 +108,14 @@ def _check_convex(owner: str, loss: Loss) -> None:
 
 
 def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
-    """Where Newton's method starts; proximal Newton's where there is a penalty besides the squared one."""
-    return newton.init(objective) if penalty is None else proximal_newton.init(objective, penalty, tol)
+    """Where the method starts: proximal Newton's with a penalty besides the squared one, else Newton's.
 
-
-def step_of(state: Any) -> Callable[[Any], Any]:
-    """The function that makes one more step from a state: Newton's, with planes at its end, or proximal Newton's."""
-    return proximal_newton.update if isinstance(state, proximal_newton.CompositeState) else cutting_planes.update
+    With the hinge, planes take over from Newton's.
+    """
+    if penalty is not None:
+        return proximal_newton.init(objective, penalty, tol)
+    state = newton.init(objective)
+    return cutting_planes.HingeState(*state) if cutting_planes.has_planes(objective) else state
 
 
 def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:
@@ -136,15 +136,9 @@ def require_smooth(owner: str, loss: Any) -> None:
 
 def publish_solution(estimator: Any, state: Any) -> np.ndarray:
     """Set what is known of the solution; returns the weights."""
-    last, estimator.n_iter_ = state.objective, max(1, state.n_iter)
-    if isinstance(state, proximal_newton.CompositeState):
-        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
-        return state.point.w
-    if isinstance(state, cutting_planes.PlaneState):
-        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
-        return last.published_weights(state.point)
-    estimator.objective_, estimator.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-    return last.published_weights(state.point)
+    estimator.n_iter_ = max(1, state.n_iter)
+    estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
+    return state.weights
 
 
 def warn_unless_converged(estimator: BaseEstimator, state: Any) -> None:

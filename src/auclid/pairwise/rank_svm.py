@@ -19,7 +19,6 @@ from auclid.pairwise._objective import (
     l1_penalty,
     publish_solution,
     require_smooth,
-    step_of,
     warn_unless_converged,
 )
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
@@ -204,13 +203,12 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
         state = initial_state(minimised, penalty, self.tol)
-        update = step_of(state)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
         for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
-            state = update(state)
+            state = state.step()
         warn_unless_converged(self, state)
         return self._publish_fit(rows, publish_solution(self, state))
 

@@ -2,11 +2,10 @@
 
 import warnings
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils._missing import is_scalar_nan
 
 from auclid import validation
 from auclid.base import Ranker
@@ -18,14 +17,6 @@ from auclid.stats.labelled import LabelledDataset, reweighted
 from auclid.stats.sets import UNLABELED
 from auclid.stats.weights import repeats, rescale_weights
 from auclid.validation import RowAccess
-
-
-class Marked(NamedTuple):
-    """A column of labels, read."""
-
-    y: Any  # (n,): labels; where a row has none, any of the others
-    free: Any  # (n,): which rows have none
-    labels: Any  # the distinct labels of the rest, sorted
 
 
 def row_weights(sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray | None:
@@ -58,13 +49,13 @@ def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight
         )
     parts, counts = validation.labelled_parts(estimator, X, y, sample_weight)
     labels = list(dict.fromkeys(label for part in counts for label in part))
-    marked = read(_column(labels), estimator.unlabeled)
+    marked = validation.partial_labels(_column(labels), estimator.unlabeled)
     classes = _classes(estimator, marked.labels)
-    free = [label for label, unlabelled in zip(labels, marked.free, strict=True) if unlabelled]
+    free = [label for label, unlabelled in zip(labels, marked.unlabelled, strict=True) if unlabelled]
     validation.remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    rows = validation.count_labels(parts.relabelled(partial(partly_coded, classes)), classes, sets, counts)
+    rows = validation.count_labels(parts.relabelled(partial(numbered_sets, classes)), classes, sets, counts)
     codes, given = rows.labels()
     if estimator._row_access is not RowAccess.PARTS:
         return _one_part(estimator, parts.row_table(rows.every.sum(axis=1)), codes, given, classes, X_unlabeled)
@@ -74,7 +65,7 @@ def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight
 
 def _in_memory(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
     validation.require_labels(estimator, y)
-    marked = read(y, estimator.unlabeled)
+    marked = validation.partial_labels(y, estimator.unlabeled)
     table, _ = validation.check_rows_and_labels(estimator, X, marked.y, reset=True)
     classes = _classes(estimator, marked.labels)
     return _one_part(estimator, table, _sets(marked, classes), sample_weight, classes, X_unlabeled)
@@ -102,7 +93,7 @@ def _column(labels: list) -> np.ndarray:
     return np.array(labels)
 
 
-def partly_coded(classes: np.ndarray, part: Part) -> Part:
+def numbered_sets(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its set in place of each label: what is no class is unlabelled."""
     assert part.y is not None
     sets = np.full(len(part.y), UNLABELED, dtype=np.int8)
@@ -115,7 +106,7 @@ def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[
     """The table of a batch of a stream and the set of each of its rows; also says whether it is the first batch."""
     first = not hasattr(estimator, "classes_")
     known = classes if first else estimator.classes_
-    marked = read(y, estimator.unlabeled, known)
+    marked = validation.partial_labels(y, estimator.unlabeled, known)
     table, _ = validation.check_rows_and_labels(estimator, X, marked.y, reset=first)
     if first and classes is None and len(marked.labels) > 2:
         _classes(estimator, marked.labels)
@@ -126,62 +117,9 @@ def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[
     return table, _sets(marked, known), first
 
 
-def read(y: Any, unlabeled: Any = "auto", known: Any = None) -> Marked:
-    """Labels, and which rows have none: None and NaN always, and the mark that ``unlabeled`` names.
-
-    "auto" takes -1 for the mark where numeric y holds it and exactly two other labels, or, where the two classes are
-    ``known``, where it is not one of them.
-
-    Examples
-    --------
-    >>> from auclid.semi._labels import read
-    >>> read([0, -1, 1]).free
-    array([False,  True, False])
-    >>> read([1, -1, 1]).free
-    array([False, False, False])
-    """
-    if y is None:
-        return Marked(None, None, None)
-    y = column_or_1d(y, warn=True)
-    free = np.array([_absent(label) for label in y], dtype=bool) if y.dtype == object else y != y
-    if not _is_auto(unlabeled) and unlabeled is not None:
-        free |= y == unlabeled
-    there = _one_kind(y[~free])
-    labels = np.unique(there)
-    if _is_auto(unlabeled) and _minus_one_marks(labels, known):
-        free[~free] = there == -1
-        labels = labels[labels != -1]
-    filled = np.full(len(y), labels[0] if len(labels) else 0, dtype=there.dtype if len(labels) else np.intp)
-    filled[~free] = y[~free]
-    return Marked(filled, free, labels)
-
-
-def _one_kind(labels: np.ndarray) -> np.ndarray:
-    """Labels as an array of numbers or of strings, where None or NaN among them had made it one of objects."""
-    validation.one_kind(labels)
-    if labels.dtype != object or all(isinstance(label, str) for label in labels):
-        return labels
-    return np.array(labels.tolist())
-
-
-def _minus_one_marks(labels: np.ndarray, known: Any) -> bool:
-    """Whether -1 stands for unlabelled rows."""
-    if labels.dtype.kind not in "iuf" or -1 not in labels:
-        return False
-    return len(labels) == 3 if known is None else -1 not in np.asarray(known).tolist()
-
-
-def _is_auto(unlabeled: Any) -> bool:
-    return isinstance(unlabeled, str) and unlabeled == "auto"
-
-
-def _absent(label: Any) -> bool:
-    return label is None or is_pandas_na(label) or is_scalar_nan(label)
-
-
 def _classes(estimator: Any, labels: np.ndarray) -> np.ndarray:
     """The two classes of `fit`, the negative one first."""
-    if len(labels) == 1 and not _is_auto(estimator.unlabeled):
+    if len(labels) == 1 and not validation.is_auto(estimator.unlabeled):
         return np.array([_other(labels[0], estimator.unlabeled), labels[0]])
     try:
         return validation.two_classes(estimator, labels)
@@ -251,18 +189,18 @@ class PartlyLabelled(Ranker):
         validation.fitted(self)
         y, sample_weight = validation.labels_to_score(self, X, y, sample_weight, allow_missing=True)
         mark = None if self.unlabeled in self.classes_.tolist() else self.unlabeled
-        marked = read(y, mark, self.classes_)
-        if y is None or not marked.free.any():
+        marked = validation.partial_labels(y, mark, self.classes_)
+        if y is None or not marked.unlabelled.any():
             return super().score(X, y, sample_weight)
-        known = np.flatnonzero(~marked.free)
+        known = np.flatnonzero(~marked.unlabelled)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         scores = np.asarray(self.decision_function(X))[known]
         return checked_auc(f"{type(self).__name__}.score", marked.y[known], scores, weight, self.classes_[1])
 
 
-def _sets(marked: Marked, classes: np.ndarray) -> np.ndarray:
+def _sets(marked: validation.PartialLabels, classes: np.ndarray) -> np.ndarray:
     sets = (marked.y == classes[1]).astype(np.int8)
-    sets[marked.free] = UNLABELED
+    sets[marked.unlabelled] = UNLABELED
     return sets
 
 

@@ -197,7 +197,7 @@ class Space(ABC):
     def sample(self, objective: Any) -> Any:
         """The objective on a sixteenth of each class or more, to a tolerance that their noise allows; None: on all."""
         pairs = objective.pairs
-        chosen = pairs.sample(max(2000, 10 * self.size, pairs.n // 16))
+        chosen = pairs.sample(max(_sizes.MIN_GUIDE_ROWS, 10 * self.size, pairs.n // 16))
         space = self.subset(chosen) if 2 * len(chosen) < pairs.n_weighed else None
         return None if space is None else replace(objective.subset(chosen, space), tol=max(objective.tol, 1e-2))
 

@@ -130,12 +130,43 @@ class PlaneState(NamedTuple):
         """Whether another step would change nothing."""
         return self.stuck or self.converged
 
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights for the user."""
+        return self.objective.published_weights(self.point)
+
     def relative_gap(self) -> float:
         """How far, at most, the value is above the optimum, as a share of it."""
         return min(1.0, max(0.0, self.value - self.bound) / self.value)
 
+    def step(self) -> "PlaneState":
+        """The state with one plane more."""
+        if len(self.planes.weights) >= MAX_PLANES or np.array_equal(self.next, self.point.w):
+            return self._replace(stuck=True)
+        return _touched(self.objective, self.objective.at(self.next), self.planes, self.n_iter + 1, self)
 
-def begin(state: newton.State) -> Any:
+
+class HingeState(newton.State):
+    """Newton's method on smooth neighbours of the hinge, until planes take over."""
+
+    __slots__ = ()
+
+    def step(self) -> Any:
+        """The state after one more step of Newton's method, or the planes where its parabola would be too narrow."""
+        if self._narrow:
+            return begin(self)
+        following = HingeState(*newton.update(self))
+        return begin(following) if following.stuck else following
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether Newton's method would go on with a parabola that is too narrow."""
+        objective: Any = self.objective
+        finer = objective.refined(self.point) if objective.reached(self.point) else None
+        return finer is not None and finer.width < MIN_WIDTH
+
+
+def begin(state: HingeState) -> Any:
     """The planes of the smooth neighbour and of the risk itself, where Newton's method ended, if finite."""
     smooth: Any = state.point
     objective, size = state.objective.exact(), len(smooth.w)  # type: ignore[attr-defined]
@@ -157,28 +188,6 @@ def _touched(objective: Any, point: Any, planes: Planes, n_iter: int, best: Plan
     return PlaneState(objective, point, value, planes, following, max(bound, found), n_iter)
 
 
-def update(state: Any) -> Any:
-    """One more step: of Newton's method as long as the parabola is wide enough, then one plane more."""
-    if isinstance(state, PlaneState):
-        if len(state.planes.weights) >= MAX_PLANES or np.array_equal(state.next, state.point.w):
-            return state._replace(stuck=True)
-        point = state.objective.at(state.next)
-        return _touched(state.objective, point, state.planes, state.n_iter + 1, state)
-    if _narrow(state):
-        return begin(state)
-    following = newton.update(state)
-    return begin(following) if following.stuck and _has_planes(following.objective) else following
-
-
-def _narrow(state: newton.State) -> bool:
-    """Whether Newton's method would go on with a parabola that is too narrow."""
-    objective: Any = state.objective
-    if not _has_planes(objective) or not objective.reached(state.point):
-        return False
-    finer = objective.refined(state.point)
-    return finer is not None and finer.width < MIN_WIDTH
-
-
-def _has_planes(objective: Any) -> bool:
+def has_planes(objective: Any) -> bool:
     """Whether the objective is that of the hinge, on rows in memory."""
     return isinstance(objective, SmoothHinge | SoftTopHinge) and type(objective.space) is LinearSpace

@@ -118,9 +118,18 @@ class Objective(Protocol):
     def resumed(self, sample: "Objective") -> "Objective":
         """What is left to do once the objective of a sample, and what it was refined to, is minimised."""
 
+    def published_value(self, point: Any) -> float:
+        """The objective that the user asked for."""
+
+    def published_weights(self, point: Any) -> np.ndarray:
+        """The weights for the user."""
+
+    def relative_gap(self, point: Any) -> float:
+        """How far, at most, the objective is above the optimum, as a share of it."""
+
 
 class State(NamedTuple):
-    """Where Newton's method is: facts for whoever follows it."""
+    """Where Newton's method is, and its next step."""
 
     objective: Objective
     point: Any
@@ -139,6 +148,24 @@ class State(NamedTuple):
     def finished(self) -> bool:
         """Whether another step would change nothing."""
         return self.stuck or self.converged
+
+    @property
+    def value(self) -> float:
+        """The objective that the user asked for."""
+        return self.objective.published_value(self.point)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights for the user."""
+        return self.objective.published_weights(self.point)
+
+    def relative_gap(self) -> float:
+        """How far, at most, the value is above the optimum, as a share of it; 1 if nothing is known."""
+        return self.objective.relative_gap(self.point)
+
+    def step(self) -> Any:
+        """The state after one more step."""
+        return update(self)
 
 
 def init(objective: Objective) -> State:

@@ -287,9 +287,6 @@ MIN_SOFTNESS = 1e-6
 SOFTNESS_FACTOR = 0.3
 """By which softness falls from one objective of the continuation to the next."""
 
-ENOUGH = 20
-"""Rows a column that the top of a sample must have, so that its optimum is near that of all rows."""
-
 VANISHING = 1e-3
 """Spread of the scores below which weights of the optimum are scaled up."""
 
@@ -432,7 +429,7 @@ class SoftTop(SquaredHinges):
     def sample(self) -> Any:
         """The objective on a sample of the rows, where its top has rows enough; else that of all pairs."""
         sample = super().sample()
-        if sample is not None and sample.smallest_top >= ENOUGH * self.size:
+        if sample is not None and sample.smallest_top >= _sizes.MIN_TOP_ROWS_PER_COLUMN * self.size:
             return sample
         pairs = Pairs(self.pairs.is_pos, self.pairs.weight)
         return SquaredHinges(self.space, pairs, self.alpha, max(self.tol, 1e-2), self.hinges)

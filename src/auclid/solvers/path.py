@@ -39,10 +39,6 @@ ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
 
 
-AT_ONCE = 1 << 13
-"""Rows that are scored at once."""
-
-
 N_ALPHAS = 50
 """Penalties that are tried where none are given."""
 
@@ -250,7 +246,7 @@ def path_auc(
         some = np.ascontiguousarray(W[:, first : first + columns])
         scores = np.empty((some.shape[1], len(test)))
         # Blocks that fit in the cache make the transpose free; without random access all rows are scored at once.
-        for part in slices(len(test), AT_ONCE if table.random_access else len(test)):
+        for part in slices(len(test), _sizes.SCORED_PATH_ROWS if table.random_access else len(test)):
             scores[:, part] = table.matmul(some, test[part]).T
         aucs += thread_map(each, list(scores)) if scores.size >= _sizes.MIN_THREADED_SCORES else map(each, scores)
     return aucs

@@ -57,6 +57,11 @@ class CompositeState(NamedTuple):
         return float(self.point.value) + float(penalty_value(self.penalty, self.point.w))
 
     @property
+    def weights(self) -> np.ndarray:
+        """The weights for the user."""
+        return self.point.w
+
+    @property
     def converged(self) -> bool:
         """Whether nothing is left to do."""
         return self.reached and self.objective.refined(self.point) is None
@@ -82,6 +87,10 @@ class CompositeState(NamedTuple):
             return 1.0
         shortest = shortest_subgradient(self.point.gradient, self.point.w, self.penalty)
         return min(1.0, float(shortest @ shortest) / (2.0 * alpha) / self.value)
+
+    def step(self) -> "CompositeState":
+        """The state after one more step."""
+        return update(self)
 
 
 def shortest_subgradient(gradient: np.ndarray, w: np.ndarray, penalty: ElasticNet) -> np.ndarray:

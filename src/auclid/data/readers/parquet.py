@@ -18,9 +18,6 @@ BUFFER_BYTES = 1 << 16
 SINGLE_THREAD_CORES = 2
 """Processors up to which one thread decodes a file: the consumer of the blocks keeps the other one busy."""
 
-MAX_RUN_BLOCKS = 16
-"""Blocks of a run, at the most, that is decoded whole, so that runs can be read in parallel."""
-
 
 class Parquet(FileReader):
     """Parquet files, by batches of rows: a scan of a dataset has been seen to hold a hundred of them at once.
@@ -64,7 +61,7 @@ class Parquet(FileReader):
                 runs.append(Run(begin, size, partial(self._read_run, path, metadata, groups, slices(size, rows))))
                 begin += size
         longest = max(run.rows for run in runs)
-        return runs if len(self.columns) <= _sizes.MAX_RUN_COLUMNS and longest <= MAX_RUN_BLOCKS * rows else []
+        return runs if len(self.columns) <= _sizes.MAX_RUN_COLUMNS and longest <= _sizes.MAX_RUN_BLOCKS * rows else []
 
     def _read_run(self, path: Path, metadata: Any, groups: list[int], parts: list[slice]) -> Iterator[SourceBlock]:
         """The blocks of a run, decoded a column at a time, which takes the least memory and time of one thread."""
