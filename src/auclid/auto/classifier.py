@@ -84,7 +84,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         What is maximised: candidates, numbers of trees and ``leaderboard_`` are judged by it. For average precision the
         weights are the mean of those above and of those that greedy selection finds: members are added one after the
         other, with repetition, while the average precision of the sum rises.
-    quality : {"fast", "default", "best"}, default="default"
+    quality : {"default", "fast", "best"}, default="default"
         How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
         three times as long (linear models, one kind of boosting, 100 randomised trees), "default" about six times,
         "best" about forty times (more kinds of boosting, forests of 400 trees, small networks).
@@ -151,7 +151,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` answers
     ``classes_[1]`` where it exceeds ``threshold_``, and so finds rare positives, of which few have a probability above
-    one half; ``set_threshold(0.0)`` cuts at one half. `expect` says what a fit will take.
+    one half; ``set_threshold(0.0)`` cuts at one half. Probabilities are right on fresh rows: on those that were learnt
+    from, which trees and networks know too well, their mean is above the rate. `expect` says what a fit will take.
 
     References
     ----------

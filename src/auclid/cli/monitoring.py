@@ -24,7 +24,7 @@ from auclid.data.readers.open import has_own_labels, open_columns
 from auclid.errors import DataError, missing_label
 from auclid.io import replacing
 from auclid.monitoring import MonitorReport, Period, Profile
-from auclid.monitoring.profile import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
+from auclid.monitoring.profiles import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
 from auclid.monitoring.report import ScoredRows, assess
 from auclid.validation import names_known
 

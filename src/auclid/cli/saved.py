@@ -22,7 +22,7 @@ from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import about, load
 from auclid.monitoring import Profile
-from auclid.monitoring.profile import ColumnCounter, PartCounts
+from auclid.monitoring.profiles import ColumnCounter, PartCounts
 from auclid.monitoring.report import cell_notes
 from auclid.ordered._meta import ranks_order
 from auclid.validation import last_step, names_known
