@@ -2,6 +2,10 @@
 
 `python benchmarks/bench_kernels.py [--rows 372000] [--part 60000] [--most 400000] [--landmarks 1600] [ITEM ...]`
 where ITEM is one of block, scores, part, whole (three rankers, memory too), growth; all of them by default.
+
+Tried for `RankSVM` behind landmarks and left out: a Cholesky factor of the Hessian of a sample as preconditioner in
+place of its diagonal took 14.9 s instead of 16.0 on 40,000 rows of covtype. The search for alpha shares no
+factorisation with the fit: it takes a few products with 3,000 rows of each class.
 """
 
 import argparse

@@ -84,9 +84,11 @@ def seed_files(path, folder):
 
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda path: path.stem)
 def test_a_page_shows_numbers_and_not_that_they_compare(path):
-    """`print(auc > 0.8)` serves a test, not a reader; a truth that has words before it may be shown."""
-    truths = [line for kind, text, _ in blocks(path) if kind in ("text", "console") for line in text.splitlines()]
-    assert not [line for line in truths if re.match(r"(\S+ )?(True|False)\b", line)]
+    """`print(auc > 0.8)` and `assert auc > 0.8` serve a test, not a reader."""
+    shown = [line for kind, text, _ in blocks(path) if kind in ("text", "console") for line in text.splitlines()]
+    assert not [line for line in shown if re.search(r"(^(\S+ )?|: )(True|False)\b", line)]
+    code = [line for kind, text, _ in blocks(path) if kind == "python" for line in text.splitlines()]
+    assert not [line for line in code if line.lstrip().startswith("assert ")]
 
 
 def test_every_line_that_is_not_run_is_shown_somewhere():
@@ -186,6 +188,21 @@ def test_the_reference_has_every_public_name_once():
     entries = reference_entries()
     assert len(entries) == len(set(entries))
     assert set(public_names()) - set(entries) == set()
+
+
+def test_no_module_has_the_name_of_what_it_holds():
+    """The reference would show the module in its place."""
+    names = {name for name in public_names() if name.count(".") > 1}
+    paths = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in (ROOT / "src").rglob("*.py")}
+    assert names & paths == set()
+
+
+def test_the_default_of_a_choice_stands_first():
+    """The reference takes the first of the values in braces for the default, as numpydoc does."""
+    choice = re.compile(r'^ +\w+ : \{([^},]+)[^}]*\}.*default=(.+)$', flags=re.M)
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
+    found = [match.groups() for source in sources for match in choice.finditer(source)]
+    assert len(found) > 3 and [pair for pair in found if pair[0] != pair[1]] == []
 
 
 def imported_names(code):

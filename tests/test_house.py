@@ -119,3 +119,10 @@ def test_the_checks_see_what_they_should(tmp_path):
 def test_mypy_excuses_no_module():
     assert "check_untyped_defs = true" in PYPROJECT and "disallow_untyped_defs = true" in PYPROJECT
     assert "[[tool.mypy.overrides]]" not in PYPROJECT
+
+
+def test_no_text_holds_the_marks_of_a_merge():
+    folders = [ROOT / name for name in ("docs", "src", "papers", "tests", "benchmarks", "examples", "tools")]
+    texts = [path for folder in folders for end in ("md", "py", "toml", "html") for path in folder.rglob(f"*.{end}")]
+    marked = [path for path in [*texts, *ROOT.glob("*.md")] if "\n<<<<<<< " in path.read_text(encoding="utf-8")]
+    assert marked == []

@@ -35,7 +35,7 @@ from auclid import (
 )
 from auclid.base import LinearRanker
 from auclid.data import as_table
-from auclid.data.embedded import Embedded
+from auclid.data.embedded import ByteLimits, Embedded
 from auclid.io import ModelFileError
 from auclid.stats.moments import class_moments
 
@@ -125,8 +125,7 @@ def test_every_verb_of_a_table(feature_map, dtype, monkeypatch):
     close = {"rtol": 1e-9, "atol": 1e-9} if dtype == np.float64 else {"rtol": 1e-3, "atol": 1e-3}
     explicit = as_table(Z)
     for kept in (0, 1 << 30):
-        monkeypatch.setattr(_sizes, "KEPT_VALUE_BYTES", kept)
-        rows = Embedded(X, fitted)
+        rows = Embedded(X, fitted, ByteLimits.usual()._replace(values=kept))
         assert rows.shape == Z.shape and rows.dtype == X.dtype
         for _ in range(2):  # the third visit keeps values, those after it meet them
             np.testing.assert_allclose(rows.matmul(W), Z @ W, **close)
@@ -143,16 +142,14 @@ def test_every_verb_of_a_table(feature_map, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("kept", [0, 1 << 30])
-def test_sweeps_meet_every_step_once(kept, monkeypatch):
+def test_sweeps_meet_every_step_once(kept):
     X, _ = table()
     fitted = clone(MAPS[0]).fit(X)
     rng = np.random.default_rng(2)
     first, second = rng.integers(len(X), size=(2, 500))
-    monkeypatch.setattr(_sizes, "KEPT_ROW_BYTES", kept)
-    monkeypatch.setattr(_sizes, "EXACT_BYTES", kept)
-    monkeypatch.setattr(_sizes, "SWEPT_ROW_BYTES", 8 * 25 * 2 * 60)
+    limits = ByteLimits(values=0, rows=kept, exact=kept, stretch=8 * 25 * 2 * 60)
     met, Z = [], fitted.transform(X)
-    for rows, (i, j), steps in Embedded(X, fitted).sweep(first, second):
+    for rows, (i, j), steps in Embedded(X, fitted, limits).sweep(first, second):
         np.testing.assert_allclose(rows.X[i], Z[first[steps]], atol=1e-12)
         np.testing.assert_allclose(rows.X[j], Z[second[steps]], atol=1e-12)
         met += range(500)[steps]

@@ -15,7 +15,7 @@ from auclid.metrics import population_stability, roc_auc
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._stability import drift_test
 from auclid.monitoring import Period, Profile, auc_standard_error, chart, control_chart, monitor, profile
-from auclid.monitoring.profile import placement_spreads, unknown_order
+from auclid.monitoring.profiles import placement_spreads, unknown_order
 from auclid.monitoring.report import _chart, _order_chart, _ordered_period
 from browser import browse, in_browser
 

@@ -52,11 +52,10 @@ def by_the_book(X, is_pos, weight, order, step, probability, penalty):
 @pytest.mark.parametrize("penalty", [L2(0.1), L2(0.0), ElasticNet(0.05, 0.1), Ball(0.3)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 @LAZY
-def test_a_step_is_that_of_the_book(layout, penalty, weighted, lazy, monkeypatch):
-    monkeypatch.setattr(_sizes, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
+def test_a_step_is_that_of_the_book(layout, penalty, weighted, lazy):
     X, y = problem()
     is_pos, weight = y == 1, np.arange(len(y)) % 4 + 1.0 if weighted else np.ones(len(y))
-    rows, solver = as_table(layout(X)), SagaSolver(penalty)
+    rows, solver = as_table(layout(X)), SagaSolver(penalty, wide=0 if lazy else 100)
     summary = first_pass(rows, is_pos, products=True, weight=weight, centred=False)
     setting = solver.problem(rows, is_pos, weight, summary)
     state, order = solver.init(setting), []
@@ -73,15 +72,14 @@ NETS = [ElasticNet(l1, l2) for l1 in (0.003, 0.03, 0.3) for l2 in (0.0, 0.2)]
 
 
 @pytest.mark.parametrize("penalty", NETS, ids=str)
-def test_columns_that_few_rows_meet_make_the_same_steps(penalty, monkeypatch):
+def test_columns_that_few_rows_meet_make_the_same_steps(penalty):
     """They drift to zero, stay there, leave it again, and cross it, while no row meets them."""
-    monkeypatch.setattr(_sizes, "MIN_COLUMNS_PER_ENTRY", 0)
     rng = np.random.default_rng(1)
     n, d = 150, 40
     is_pos = rng.random(n) < 0.3
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.04) * rng.choice([0.2, 1.0, 3.0], size=d)
     X[:, :4] += 0.7 * is_pos[:, None] * (rng.random((n, 4)) < 0.3)
-    rows, solver, weight = as_table(sparse.csr_array(X)), SagaSolver(penalty), np.ones(n)
+    rows, solver, weight = as_table(sparse.csr_array(X)), SagaSolver(penalty, wide=0), np.ones(n)
     summary = first_pass(rows, is_pos, weight=weight, centred=False)
     setting = solver.problem(rows, is_pos, weight, summary)._replace(step=2.0)
     state, rng, twin, order = solver.init(setting), np.random.default_rng(0), np.random.default_rng(0), []

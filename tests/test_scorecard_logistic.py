@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
+from scipy.stats import norm
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes, load, save
@@ -222,3 +223,34 @@ def test_edits_of_a_card_that_learns_on_keep_their_size():
     model.partial_fit(X[600:], y[600:])
     assert np.ptp(model._unedited[1][0].values) == pytest.approx(span, rel=0.25)
     assert model.contributions([[0.75, 1.0, 0.0]])[0, 0] == pytest.approx(span, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_neg", "times"), [(400, 1), (4000, 10)])
+@pytest.mark.parametrize(("share", "looked"), [(0.5, True), (2.0, False)])
+def test_what_is_left_to_gain_counts_negatives_for_each_positive(monkeypatch, n_neg, times, share, looked):
+    rng = np.random.default_rng(0)
+    y = np.arange(400 + n_neg) < 400
+    X = rng.normal(size=(len(y), 2))
+    X[y, 0] += 3.0
+    looks = []
+    monkeypatch.setattr(_fit, "logistic_weights", lambda *args: looks.append("loss"))
+    left = times * (1.0 - Scorecard(n_knots=6, interactions=0).fit(X, y).cv_auc_)
+    assert looks == ["loss"] and left > _sizes.MIN_LEFT_TO_GAIN
+    monkeypatch.setattr(_sizes, "MIN_LEFT_TO_GAIN", share * left)
+    looks.clear()
+    Scorecard(n_knots=6, interactions=0).fit(X, y)
+    assert bool(looks) == looked
+
+
+@pytest.mark.parametrize("limit", [100_000, 3000])
+@pytest.mark.parametrize("n_pos", [400, 6000])
+def test_the_threshold_maximises_the_true_youden_index_of_all_rows_and_of_a_sample(monkeypatch, limit, n_pos):
+    monkeypatch.setattr(_sizes, "HELD_OUT_ROWS", limit)
+    rng = np.random.default_rng(n_pos)
+    y = np.arange(12_000) < n_pos
+    X = rng.normal(size=(12_000, 1)) + 2.0 * y[:, None]
+    model = Scorecard(interactions=0, random_state=0).fit(X, y)
+    x = np.linspace(-6.0, 8.0, 14_001)
+    chosen = model.decision_function(x[:, None]) > 0.0
+    index = (norm.pdf(x[chosen], 2.0) - norm.pdf(x[chosen])).sum() * 1e-3
+    assert index == pytest.approx(norm.cdf(1.0) - norm.cdf(-1.0), abs=0.01)  # the cut at 1; each index errs by .02

@@ -84,13 +84,17 @@ def run_page(
     not_run: Collection[str] = (),
     check: Callable[[str, str, str], None] = check_printed,
     run_shown: Callable[[str], str] | None = None,
+    last: int | None = None,
 ) -> None:
     """Run all blocks of a page in the current folder.
 
-    ``check`` gets what was printed, what is shown, and where; ``run_shown`` runs a command of a console block.
+    ``check`` gets what was printed, what is shown, and where; ``run_shown`` runs a command of a console block; ``last``
+    is the line of the last block to run.
     """
     names, printed = {"__name__": "page"}, ""
     for language, text, line in blocks(path):
+        if last is not None and line > last:
+            return
         where = f"{path.name}:{line}"
         if language == "python":
             code = compile("\n" * (line - 1) + text, str(path), "exec")

@@ -1,4 +1,4 @@
-"""Figures of guides and tutorials: a page whose code saves a picture is run, and the picture becomes part of the site.
+"""Figures of guides and tutorials: the code of a page is run until it has saved its pictures, which join the site.
 
 `ax.figure.savefig("fraud-roc.png")` in the code of a page, and `![words](fraud-roc.png)` in its text.
 """
@@ -26,8 +26,9 @@ def ignore(printed: str, shown: str, where: str) -> None:
 @cache
 def pictures(path: Path, changed: float) -> dict[str, bytes]:
     """Name and content of the pictures that a page saves. `changed` spares a rerun."""
+    last = max(line for _, text, line in TOOLS["blocks"](path) if SAVED.search(text))
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings(action="ignore"):
-        TOOLS["run_page"](path, TOOLS["run_installed"], check=ignore)
+        TOOLS["run_page"](path, TOOLS["run_installed"], check=ignore, last=last)
         plt.close("all")
         return {name: Path(name).read_bytes() for name in SAVED.findall(path.read_text(encoding="utf-8"))}
 

@@ -589,7 +589,8 @@ def test_medians_of_few_labels():
             if not values:
                 assert cell == [""]
                 continue
-            first, middle, third = statistics.quantiles(values, n=4, method="inclusive")
+            several = values if len(values) > 1 else 2 * values  # of one run all three are its value
+            first, middle, third = statistics.quantiles(several, n=4, method="inclusive")
             assert cell == [told(middle), f"{told(first)} to {told(third)}"], (name, method)
 
 

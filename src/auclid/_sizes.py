@@ -49,6 +49,10 @@ JUDGE_ROWS = 30_000
 FOCUS_ROWS = 20_000
 """Held-out rows that a focus is tried on, at the most."""
 
+MIN_LEFT_TO_GAIN = 5e-4
+"""What held-out rows must leave of the AUC for pairs to be looked at; and of the AUC, times the negatives for each
+positive where these are fewer, for the logistic loss: average precision gains by it where the AUC hardly can."""
+
 MIN_ROWS_FOR_PAIRS = 50
 """Rows of the rarer class below which no pair is looked for: too many grids look well by chance."""
 

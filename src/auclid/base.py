@@ -159,11 +159,11 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearScores:
-    """Scores f(x) = coef . x + intercept of a fitted estimator."""
+class TableScores:
+    """Scores of a fitted estimator: a subclass computes those of a checked table in ``_table_scores``."""
 
-    coef_: np.ndarray
-    intercept_: np.ndarray
+    _fitted_attribute: ClassVar[str] = "coef_"
+    """What an estimator has that was fitted."""
 
     @partwise
     def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
@@ -179,11 +179,25 @@ class LinearScores:
         -------
         array of shape (n,), of X's floating type
         """
-        validation.fitted(self, "coef_")
+        validation.fitted(self, self._fitted_attribute)
         table = validation.check_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence
-            scores = table.matmul(self.coef_[0]) + self.intercept_[0]
+            scores = self._table_scores(table)
         return validation.finite_scores(self, scores, table.dtype)
+
+    @abstractmethod
+    def _table_scores(self, table: Table) -> np.ndarray:
+        """The score of each row, which may overflow."""
+
+
+class LinearScores(TableScores):
+    """Scores f(x) = coef . x + intercept of a fitted estimator."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def _table_scores(self, table: Table) -> np.ndarray:
+        return table.matmul(self.coef_[0]) + self.intercept_[0]
 
     def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 
 from auclid import _sizes
+from auclid.validation import last_step
 
 N_TREES = 200
 
@@ -142,5 +142,4 @@ def scores(model: Any, X: Any) -> np.ndarray:
 
 def threshold(model: Any) -> float:
     """The value of `scores` above which a classifier, or a pipeline that ends in one, predicts its second class."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    return float(getattr(last, "threshold_", 0.0 if hasattr(model, "decision_function") else 0.5))
+    return float(getattr(last_step(model), "threshold_", 0.0 if hasattr(model, "decision_function") else 0.5))

@@ -13,13 +13,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from auclid.errors import InvalidTypeError, InvalidValueError
 from auclid.metrics import StreamingAUC
-from auclid.validation import names_known
+from auclid.validation import last_step, names_known
 from auclid.validation.parameters import whole_number
-
-
-def last_step(model: Any) -> Any:
-    """The model itself, or the last step of a pipeline."""
-    return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 def learns_from_streams(model: Any) -> bool:

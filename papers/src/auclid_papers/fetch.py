@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from auclid.datasets import read_table
-from auclid.datasets.catalogue import LIBSVM, UCI
+from auclid.datasets.entries import LIBSVM, UCI
 from auclid_papers.definitions import nearest, package_text
 
 HOMES = {"libsvm": LIBSVM, "uci": f"{UCI}ml/machine-learning-databases/"}

@@ -1,7 +1,7 @@
 """What pages and notebooks share: the frame, a style sheet, axes for plots, tables, and how a difference is written."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from string import Template
@@ -63,6 +63,30 @@ def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     lines = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def figures_table(heads: Sequence[str], lines: Iterable[str]) -> str:
+    """A table of figures, which scrolls on a phone; the first head that is not empty is that of the names."""
+    at = next(k for k, head in enumerate(heads) if head)
+    kinds = ("scope='col' class='name'" if k == at else "scope='col'" for k in range(len(heads)))
+    head = "".join(f"<th {kind}>{escape(text)}</th>" for kind, text in zip(kinds, heads, strict=True))
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    return f'<div class="scroll"><table class="numbers">{body}</table></div>'
+
+
+def named_row(name: str, figures: Iterable[str], spare: Container[int] = ()) -> str:
+    """A row of a table of figures: a name, then cells as they are."""
+    return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells(figures, spare)}</tr>'
+
+
+def cells(figures: Iterable[str], spare: Container[int] = ()) -> str:
+    """Cells of a table; those numbered in ``spare`` are left out on a phone."""
+    return "".join(f"<td{' class=spare' if k in spare else ''}>{figure}</td>" for k, figure in enumerate(figures))
+
+
+def with_ends(value: float, low: float, high: float) -> str:
+    """A number and the two ends of its interval."""
+    return f"{value:.4f} <small>{low:.4f} – {high:.4f}</small>"
 
 
 def framed(title: str, page: str, height: int = 480) -> str:

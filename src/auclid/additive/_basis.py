@@ -346,29 +346,38 @@ def basis_scores(basis: Basis, cells: np.ndarray, W: np.ndarray) -> np.ndarray:
     return out
 
 
-def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature], np.ndarray]:
-    """The columns with at most ``count`` knots each, and M: the new basis is M' times the old (without pairs)."""
-    new, old_basis = [], make_basis(features)
-    parts = []
-    for f in features:
-        if f.knots is None:
-            new.append(f)
-            parts.append(np.eye(f.slots))
-            continue
-        at = _remaining_knots(f, count)
-        reference = int(np.searchsorted(at, f.reference)) if f.reference >= 0 else -1
-        steps = f.steps[at] & (np.diff(at, append=-1) == 1)
-        parts.append(hats(f.knots, f.knots[at]))
-        share = f.share @ parts[-1]  # those of the knots between are shared out as the hats do
-        new.append(f._replace(knots=f.knots[at], share=share, extra=f.extra[at], steps=steps, reference=reference))
-    basis = make_basis(new)
-    M = np.zeros((old_basis.size, basis.size))
-    for k, (f, part) in enumerate(zip(features, parts, strict=True)):
-        rows, columns = (b.place[b.first[k] : b.first[k + 1]] for b in (old_basis, basis))
-        M[np.ix_(rows[rows >= 0], columns[columns >= 0])] = part[np.ix_(rows >= 0, columns >= 0)]
-        if f.gaps:
-            M[old_basis.missing[k], basis.missing[k]] = 1.0
-    return new, M
+def fewer_knots(features: Sequence[Feature], count: int) -> list[Feature]:
+    """The columns with at most ``count`` knots each."""
+    return [_thinned_feature(f, count) if f.knots is not None and (~f.extra).sum() > count else f for f in features]
+
+
+def _thinned_feature(f: Feature, count: int) -> Feature:
+    assert f.knots is not None
+    at = _remaining_knots(f, count)
+    reference = int(np.searchsorted(at, f.reference)) if f.reference >= 0 else -1
+    steps = f.steps[at] & (np.diff(at, append=-1) == 1)
+    share = f.share @ hats(f.knots, f.knots[at])  # those of the knots between are shared out as the hats do
+    return f._replace(knots=f.knots[at], share=share, extra=f.extra[at], steps=steps, reference=reference)
+
+
+def knot_map(features: Sequence[Feature], fewer: Sequence[Feature]) -> Any:
+    """M, sparse: the basis of the columns with `fewer_knots` is M' times that with all (without pairs)."""
+    old, new = make_basis(features), make_basis(fewer)
+    gaps = old.missing >= 0
+    entries = [(np.ones(int(gaps.sum())), old.missing[gaps], new.missing[gaps])]
+    for k, (f, g) in enumerate(zip(features, fewer, strict=True)):
+        rows, columns = (b.place[b.first[k] : b.first[k + 1]] for b in (old, new))
+        if g is f:
+            part, (at, to) = np.ones(f.slots), np.tile(np.arange(f.slots), (2, 1))
+        else:
+            assert f.knots is not None and g.knots is not None
+            dense = hats(f.knots, g.knots)
+            at, to = np.nonzero(dense)
+            part = dense[at, to]
+        used = (rows[at] >= 0) & (columns[to] >= 0)
+        entries.append((part[used], rows[at][used], columns[to][used]))
+    values, at, to = (np.concatenate(each) for each in zip(*entries, strict=True))
+    return sparse.csr_array((values, (at, to)), shape=(old.size, new.size))
 
 
 def _remaining_knots(feature: Feature, count: int) -> np.ndarray:

@@ -93,14 +93,15 @@ def _feature(
         return feature if given is None else _whatever_rows(feature)
     if given is not None:
         knots = np.asarray(given, dtype=np.float64)
-        return _whatever_rows(_with_reference(spec, gaps, _hat_shares(cells, mass, knots) / mass.sum(), knots))
+        shares = _hat_shares(*value_counts(cells, mass), knots)
+        return _whatever_rows(_with_reference(spec, gaps, shares / mass.sum(), knots))
     counts = value_counts(cells, mass)
     knots = quantile_knots(*counts, n_knots)
     if not len(knots):
         knots = np.zeros(1)
     more = extra_knots(*counts, knots) if extra and len(knots) > 2 else np.zeros(0)
     knots = np.sort(np.concatenate([knots, more]))
-    feature = _with_reference(spec, gaps, _hat_shares(cells, mass, knots) / mass.sum(), knots)
+    feature = _with_reference(spec, gaps, _hat_shares(*counts, knots) / mass.sum(), knots)
     return feature._replace(extra=np.isin(knots, more), steps=step_places(*counts, knots))
 
 
@@ -116,10 +117,9 @@ def _whatever_rows(feature: Feature) -> Feature:
     return feature._replace(reference=0 if feature.slots == 2 else -1)
 
 
-def _hat_shares(cells: np.ndarray, mass: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """The weight of the rows at each knot, shared out between the two around a cell."""
-    present = ~np.isnan(cells)
-    x, mass = np.clip(cells[present], knots[0], knots[-1]), mass[present]
+def _hat_shares(distinct: np.ndarray, mass: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """The weight of the rows at each knot, shared out between the two around a value."""
+    x = np.clip(distinct, knots[0], knots[-1])
     if len(knots) == 1:
         return np.array([mass.sum()])
     at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
@@ -137,8 +137,8 @@ def value_counts(values: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.n
     if (mass == 1.0).all():  # sorting without the places takes a third of the time
         distinct, counts = np.unique(values, return_counts=True)
         return distinct, counts.astype(np.float64)
-    distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(inverse, weights=mass)
+    distinct = np.unique(values)
+    return distinct, np.bincount(np.searchsorted(distinct, values), weights=mass)
 
 
 def quantile_knots(distinct: np.ndarray, mass: np.ndarray, count: int) -> np.ndarray:

@@ -181,7 +181,7 @@ def _square_weights(
         if found is not None:
             return found
     w = _square_minimiser(selection, moments.within, moments.delta, monotone, ranker)
-    return w, [_square_minimiser(selection, each.S, each.delta, monotone, ranker) for each in folds]
+    return w, [_square_minimiser(selection, each.S, each.delta, monotone, ranker, w) for each in folds]
 
 
 def _closed_form(ranker: Any) -> bool:
@@ -190,15 +190,23 @@ def _closed_form(ranker: Any) -> bool:
 
 
 def _square_minimiser(
-    selection: ShapeSelection, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any
+    selection: ShapeSelection,
+    S: np.ndarray,
+    delta: np.ndarray,
+    monotone: Mapping[int, int],
+    ranker: Any,
+    near: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The minimiser of the square loss: in closed form, with l1, or monotone."""
+    """The minimiser of the square loss: in closed form, with l1, or monotone (then ``near`` helps, as in
+    `solve_monotone`)."""
     if not monotone and _closed_form(ranker):
         return minimiser(S, delta, selection.terms, selection.penalty)
     H = 2.0 * (penalised(S, delta, selection.terms, selection.penalty) + np.multiply.outer(delta, delta))
     if not monotone:
         return _sparse_weights(H, 2.0 * delta, ranker)
-    return solve_monotone(H, 2.0 * delta, monotone_columns(selection.features, selection.basis, monotone))
+    columns = monotone_columns(selection.features, selection.basis, monotone)
+    start = None if near is None else near[:, None]
+    return solve_monotone(H, 2.0 * delta[:, None], columns, start)[:, 0]
 
 
 def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: Any) -> np.ndarray:

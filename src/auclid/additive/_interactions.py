@@ -88,7 +88,7 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
         return plain
     if rows.target.take(np.flatnonzero(plain.fold >= 0)).n_rarer() < _sizes.MIN_ROWS_FOR_PAIRS:
         return plain
-    if not plain.improvable:
+    if 1.0 - plain.cv_auc <= _sizes.MIN_LEFT_TO_GAIN:
         return plain
     scores, most = _additive_scores(plain, plain.held_out), _pair_counts(settings)[-1]
     ranked = ranked_pairs(plain.features, plain.held_out, scores, _candidate_pairs(plain, settings), most)
@@ -157,7 +157,7 @@ def _best_trial(
     assert plain.held_out is not None
     drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
     held_out, counts = plain.held_out.take(drawn), _pair_counts(settings)
-    features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
+    features = fewer_knots(plain.features, KNOT_COUNTS[0])
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     aucs_of = _trial_aucs(features, held_out, ranked, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)

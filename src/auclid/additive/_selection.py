@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from auclid import _sizes
-from auclid.additive._basis import Basis, basis_scores, fewer_knots, make_basis
+from auclid.additive._basis import Basis, basis_scores, fewer_knots, knot_map, make_basis
 from auclid.additive._columns import cell_block, cell_blocks
 from auclid.additive._features import Feature
 from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, congruence
@@ -32,9 +31,6 @@ the above (.0001 less, on 14 tables) in a third of the time."""
 
 FOCUSES = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
-
-MIN_AUC_LEFT = 5e-4
-"""What held-out rows must leave of the AUC for pairs and another loss to be looked at."""
 
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
@@ -74,11 +70,6 @@ class ShapeSelection(NamedTuple):
     """The fold of each row; -1 where it weighs nothing."""
     cv_auc: float
 
-    @property
-    def improvable(self) -> bool:
-        """Whether held-out rows leave something to gain: pairs and another loss are looked at then."""
-        return self.cv_auc < 1.0 - MIN_AUC_LEFT
-
 
 def select(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """Choose the number of knots and the penalties."""
@@ -106,7 +97,7 @@ def ridge_unit(moments: ClassMoments | PairMoments) -> float:
 
 def _without_folds(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """No cross-validation: few knots and strong penalties."""
-    thin = fewer_knots(features, settings.n_knots or KNOT_COUNTS[0])[0]
+    thin = fewer_knots(features, settings.n_knots or KNOT_COUNTS[0])
     basis = make_basis(thin)
     moments = rows.sums(basis).moments()
     usual = FEW_ROWS_PENALTY
@@ -120,7 +111,7 @@ class _KnotCount(NamedTuple):
 
     features: list[Feature]
     M: Any
-    """As in `fewer_knots`, but sparse."""
+    """As in `knot_map`."""
     terms: PenaltyTerms
     unit: float
     solution_cache: list[dict[Penalty, np.ndarray]]
@@ -256,8 +247,8 @@ def _with_focus(
 
 
 def _knot_count(features: list[Feature], count: int, total: ClassMoments | PairMoments, n_folds: int) -> _KnotCount:
-    thin, dense = fewer_knots(features, count)
-    M = sparse.csr_array(dense)
+    thin = fewer_knots(features, count)
+    M = knot_map(features, thin)
     variance = np.diag(congruence(total.within, M))
     size = 2.0 * float(variance.mean()) if len(variance) and variance.mean() > 0.0 else 1.0
     return _KnotCount(thin, M, penalty_terms(thin, make_basis(thin)), size, [{} for _ in range(n_folds)])
@@ -309,7 +300,7 @@ def grid_auc(
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `knot_map`.
 
     ``solution_cache``: for each fold, as in `directions`.
     """

@@ -7,15 +7,15 @@ fall.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 
 from auclid import _sizes
-from auclid.additive._basis import Basis, coarse_places
+from auclid.additive._basis import Basis
 from auclid.additive._features import Feature
+from auclid.additive._moments import congruence
 from auclid.solvers.least_squares import solve_spectral
 
 MIN_VARIANCE_SHARE = 0.01
@@ -26,6 +26,9 @@ MAX_REFINEMENTS = 6
 
 REFINED_RESIDUAL = 1e-6
 """What may be left of δ then, in its units."""
+
+LEVEL_STEP = 1e-12
+"""A step of a monotone shape that is no larger than this share of the largest is level."""
 
 MAX_FAILED_EXCHANGES = 3
 """Exchanges of whole sets that may fail to lower the number of violations before one is made at a time."""
@@ -63,7 +66,8 @@ class PenaltyTerms(NamedTuple):
         v = np.zeros(len(counts))
         for count in np.unique(counts):  # columns of as many coefficients at once
             at = self.starts[:-1][counts == count, None] + np.arange(count)
-            v[counts == count] = np.einsum("ki,kij,kj->k", u[at], S[at[:, :, None], at[:, None, :]], u[at])
+            own = u[at]
+            v[counts == count] = ((S[at[:, :, None], at[:, None, :]] @ own[:, :, None])[:, :, 0] * own).sum(axis=1)
         size = float(v.mean()) if len(v) else 0.0
         if size <= 0.0:
             return np.ones(len(u))
@@ -71,18 +75,24 @@ class PenaltyTerms(NamedTuple):
 
 
 def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
-    """Second differences of every numeric shape, and along both ways of a pair."""
-    parts = []
-    for k, f in enumerate(features):
-        if f.knots is not None and len(f.knots) > 2:
-            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], *_roughness(f.knots.tobytes())))
-    along = {j: _coarse_knots(features[j]) for j in basis.paired.tolist()}
-    for first, a, b in zip(basis.pair_first.tolist(), basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
-        entries = _grid_roughness(*along[a], *along[b])
-        parts.append((first + entries[0], first + entries[1], entries[2]))
-    row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
-    shape = basis.size, basis.size
-    return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
+    """P = D'D, where a line of D is a second difference of a numeric shape, or along one way of the grid of a pair."""
+    window = np.arange(3)
+    at, values = second_differences(basis.knots, basis.first, ~basis.is_level)
+    parts = [(basis.place[at[:, None] + window], values)]
+    at, values = second_differences(basis.coarse_knots, basis.coarse_first, ~basis.is_level)
+    ends, size = np.searchsorted(at, basis.coarse_first), np.diff(basis.coarse_first)
+    for first, *pair in zip(basis.pair_first, basis.pair_a, basis.pair_b, strict=True):
+        grid = first + np.arange(size[pair].prod()).reshape(size[pair])
+        for j, lines in zip(pair, (grid.T, grid), strict=True):
+            own = slice(ends[j], ends[j + 1])
+            places = lines[:, at[own, None] - basis.coarse_first[j] + window]
+            parts.append((places.reshape(-1, 3), np.tile(values[own], (len(lines), 1))))
+    places, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+    lines = np.arange(0, values.size + 1, 3)
+    values = np.where(places >= 0, values, 0.0)
+    D = sparse.csr_array((values.ravel(), np.maximum(places, 0).ravel(), lines), shape=(len(values), basis.size))
+    D.eliminate_zeros()
+    return PenaltyTerms((D.T @ D).tocoo(), _starts(basis))
 
 
 def _starts(basis: Basis) -> np.ndarray:
@@ -92,59 +102,21 @@ def _starts(basis: Basis) -> np.ndarray:
     return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
 
 
-def _coarse_knots(feature: Feature) -> tuple[bytes, int]:
-    """The knots of a column in a grid, none for a category, and the number of its places there."""
-    places = coarse_places(feature)
-    return b"" if feature.knots is None else feature.knots[places].tobytes(), len(places)
+def second_differences(knots: np.ndarray, first: np.ndarray, numeric: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The knots that two others of their column follow, and the coefficients of the values at the three: the squares
+    add up to the roughness of a broken line, which is zero for a straight one.
 
-
-def _placed(
-    place: np.ndarray, row: np.ndarray, column: np.ndarray, value: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Entries of a block with the coefficients of its slots in place of these; slots without one are left out."""
-    row, column = place[row], place[column]
-    kept = (row >= 0) & (column >= 0)
-    return row[kept], column[kept], value[kept]
-
-
-@lru_cache(maxsize=4096)
-def _roughness(knots: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of what is not zero in the `second_differences` of these knots."""
-    P = second_differences(np.frombuffer(knots))
-    row, column = np.nonzero(P)
-    return row, column, P[row, column]
-
-
-@lru_cache(maxsize=4096)
-def _grid_roughness(
-    knots_a: bytes, size_a: int, knots_b: bytes, size_b: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and values of what is not zero in the second differences of a grid along both of its columns."""
-    a, b = (
-        second_differences(np.frombuffer(knots)) if knots else np.zeros((size, size))
-        for knots, size in ((knots_a, size_a), (knots_b, size_b))
-    )
-    grid = np.kron(a, np.eye(size_b)) + np.kron(np.eye(size_a), b)
-    row, column = np.nonzero(grid)
-    return row, column, grid[row, column]
-
-
-def second_differences(knots: np.ndarray) -> np.ndarray:
-    """P with v·P·v = the roughness of the broken line through (knots, v): zero for a straight one.
-
-    Differences of slopes, in units in which all knots span the same length, each weighed by its shorter interval, so
-    that a narrow interval counts for as little as it shows; and by the cube of the number of knots, so that the same
-    curve is as rough on many knots as on few.
+    Differences of slopes, in units in which all knots of a column span the same length, each weighed by its shorter
+    interval, so that a narrow interval counts for as little as it shows; squares are weighed by the cube of the number
+    of knots, so that the same curve is as rough on many knots as on few. ``first`` says where columns begin.
     """
-    m = len(knots)
-    if m < 3:
-        return np.zeros((m, m))
-    width = np.diff(knots) / (knots[-1] - knots[0]) * (m - 1)
-    left, right, i = 1.0 / width[:-1], 1.0 / width[1:], np.arange(m - 2)
-    D = np.zeros((m - 2, m))
-    D[i, i], D[i, i + 1], D[i, i + 2] = left, -left - right, right
-    D *= np.minimum(width[:-1], width[1:])[:, None]
-    return D.T @ D * ((m - 1) / 8.0) ** 3
+    column = np.repeat(np.arange(len(numeric)), np.diff(first))
+    at = np.flatnonzero((column[2:] == column[:-2]) & numeric[column[2:]])
+    own, last = column[at], np.diff(first)[column[at]] - 1.0
+    unit = (knots[first[own + 1] - 1] - knots[first[own]]) / last
+    left, right = (knots[at + 1] - knots[at]) / unit, (knots[at + 2] - knots[at + 1]) / unit
+    weight = np.minimum(left, right) * (last / 8.0) ** 1.5
+    return at, weight[:, None] * np.stack([1.0 / left, -1.0 / left - 1.0 / right, 1.0 / right], axis=1)
 
 
 # Closed form
@@ -305,11 +277,24 @@ class MonotoneColumn(NamedTuple):
     reference: int
 
     def slots(self, u: np.ndarray) -> np.ndarray:
-        """The value of each slot from the increments; sums of numbers that are not negative never fall, to the bit."""
+        """The value of each slot from the increments, along the first axis; sums of numbers that are not negative
+        never fall, to the bit."""
+        origin = np.zeros_like(u[:1])
         if self.reference < 0:
-            return self.sign * np.cumsum(np.append(0.0, u[1:])) + u[0]
-        steps = self.sign * np.cumsum(np.append(0.0, u))
+            return self.sign * np.cumsum(np.concatenate([origin, u[1:]]), axis=0) + u[0]
+        steps = self.sign * np.cumsum(np.concatenate([origin, u]), axis=0)
         return steps - steps[self.reference]
+
+    def coefficients(self, u: np.ndarray) -> np.ndarray:
+        """The values of the slots that have a coefficient."""
+        slots = self.slots(u)
+        return slots if self.reference < 0 else np.delete(slots, self.reference, axis=0)
+
+    def increments(self, w: np.ndarray) -> np.ndarray:
+        """The increments that give these coefficients."""
+        if self.reference < 0:
+            return np.append(w[:1], self.sign * np.diff(w))
+        return self.sign * np.diff(np.insert(w, self.reference, 0.0))
 
 
 def monotone_columns(features: Sequence[Feature], basis: Basis, monotone: Mapping[int, int]) -> list[MonotoneColumn]:
@@ -331,37 +316,71 @@ def monotone_columns(features: Sequence[Feature], basis: Basis, monotone: Mappin
     return out
 
 
-def solve_monotone(H: np.ndarray, b: np.ndarray, columns: Sequence[MonotoneColumn]) -> np.ndarray:
-    """argmin_w 1/2 w·H·w - b·w where the shapes of these columns do not fall (or do not rise)."""
-    T, bounded = np.eye(len(b)), np.zeros(len(b), dtype=bool)
+def solve_monotone(
+    H: np.ndarray, B: np.ndarray, columns: Sequence[MonotoneColumn], start: np.ndarray | None = None
+) -> np.ndarray:
+    """argmin_w 1/2 w·H·w - b·w where the shapes of these columns do not fall (or do not rise), for each b of B.
+
+    ``start``: weights near each, whose level parts are taken for level at first.
+    """
+    T, bounded = _increment_map(columns, len(B))
+    A, R = congruence(H, T), T.T @ B
+    out = np.empty_like(B)
+    for k, b in enumerate(R.T):
+        free = None if start is None else ~bounded | _rising(start[:, k], columns)
+        u = solve_bounded(A, b, bounded, free)
+        out[:, k] = u
+        for column in columns:
+            out[column.place, k] = column.coefficients(u[column.place])
+    return out
+
+
+def _increment_map(columns: Sequence[MonotoneColumn], size: int) -> tuple[Any, np.ndarray]:
+    """T, by which coefficients come from increments, and which of those may not be negative."""
+    bounded, rest = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
+    entries = []
     for column in columns:
-        count = len(column.place)
-        part = np.stack([_used(column, unit) for unit in np.eye(count)], axis=1)
-        T[np.ix_(column.place, column.place)] = part
-        bounded[column.place] = True
-        if column.reference < 0:
-            bounded[column.place[0]] = False
-    u = solve_bounded(T.T @ H @ T, T.T @ b, bounded)
-    w = u.copy()
+        place = column.place
+        part = column.coefficients(np.eye(len(place)))
+        entries.append((part.ravel(), np.repeat(place, len(place)), np.tile(place, len(place))))
+        bounded[place[column.reference < 0 :]], rest[place] = True, False
+    others = np.flatnonzero(rest)
+    entries.append((np.ones(len(others)), others, others))
+    values, rows, along = (np.concatenate(each) for each in zip(*entries, strict=True))
+    T = sparse.csr_array((values, (rows, along)), shape=(size, size))
+    T.eliminate_zeros()
+    return T, bounded
+
+
+def _rising(w: np.ndarray, columns: Sequence[MonotoneColumn]) -> np.ndarray:
+    """Which increments are no rounding errors."""
+    u = np.zeros_like(w)
     for column in columns:
-        w[column.place] = _used(column, u[column.place])
+        u[column.place] = column.increments(w[column.place])
+    return u > LEVEL_STEP * np.abs(w).max(initial=0.0)
+
+
+def made_monotone(w: np.ndarray, columns: Sequence[MonotoneColumn]) -> np.ndarray:
+    """The weights, whose shapes are monotone but for rounding errors, monotone to the bit."""
+    w = w.copy()
+    for column in columns:
+        u = column.increments(w[column.place])
+        u[column.reference < 0 :] = np.maximum(u[column.reference < 0 :], 0.0)
+        w[column.place] = column.coefficients(u)
     return w
 
 
-def _used(column: MonotoneColumn, u: np.ndarray) -> np.ndarray:
-    """The coefficients of the slots that have one."""
-    return np.delete(column.slots(u), column.reference) if column.reference >= 0 else column.slots(u)
-
-
-def solve_bounded(H: np.ndarray, b: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+def solve_bounded(H: np.ndarray, b: np.ndarray, bounded: np.ndarray, free: np.ndarray | None = None) -> np.ndarray:
     """argmin_u 1/2 u·H·u - b·u with u >= 0 where ``bounded``: block principal pivoting, exact and finite.
 
     Coordinates that are negative are held at zero and those whose gradient is negative are let go, all at once while
-    that helps, one at a time (Murty's rule) where it does not (Júdice & Pires 1994).
+    that helps, one at a time (Murty's rule) where it does not (Júdice & Pires 1994). ``free``:
+    the coordinates that are not held at first; all unless it is given.
     """
     scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     H, b = H * scale * scale[:, None], b * scale
-    free, fewest, tries = np.ones(len(b), dtype=bool), len(b) + 1, MAX_FAILED_EXCHANGES
+    free = np.ones(len(b), dtype=bool) if free is None else free
+    fewest, tries = len(b) + 1, MAX_FAILED_EXCHANGES
     tolerance = 1e-12 * max(1.0, np.abs(b).max(initial=0.0))
     u = np.zeros(len(b))
     for _ in range(50 * (len(b) + 1)):
@@ -379,7 +398,7 @@ def solve_bounded(H: np.ndarray, b: np.ndarray, bounded: np.ndarray) -> np.ndarr
             last = int(np.flatnonzero(wrong)[-1])
             wrong[:] = False
             wrong[last] = True
-        free ^= wrong
+        free = free ^ wrong
     return np.where(bounded, np.maximum(u, 0.0), u) * scale
 
 
@@ -387,6 +406,6 @@ def _solve_positive(H: np.ndarray, b: np.ndarray) -> np.ndarray:
     if not len(b):
         return b
     try:
-        return linalg.cho_solve(linalg.cho_factor(H, lower=True, check_finite=False), b, check_finite=False)
+        return cholesky_solve(cholesky(H.copy()), b)
     except linalg.LinAlgError:
         return solve_spectral(H, b)

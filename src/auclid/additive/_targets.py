@@ -75,6 +75,9 @@ class Target(Protocol):
     def auc(self, scores: np.ndarray) -> np.ndarray:
         """The AUC, or concordance, of each line of scores; nan where no two rows are comparable."""
 
+    def left_to_gain(self, auc: float) -> float:
+        """What scores of this `auc` leave: of few positives, in average precision."""
+
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> BasisSums | OrderSums:
         """What gives the moments of all rows and of those outside each fold."""
 
@@ -158,6 +161,11 @@ class ClassTarget(NamedTuple):
         if not self.is_pos.any() or self.is_pos.all():
             return np.full(len(scores), np.nan)
         return np.array([self.measure.value(self.is_pos, line, self.weight) for line in scores])
+
+    def left_to_gain(self, auc: float) -> float:
+        """An AUC of 1 - e ranks a share e of the negatives above a positive row: e · negatives / positives for each."""
+        precise = self.measure.name != AUC.name
+        return (1.0 - auc) * (1.0 if precise else max(self.measure.ratio or 1.0, 1.0))
 
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> BasisSums:
         return class_sums(basis, cells, self.is_pos, self.weight, fold)
@@ -270,6 +278,9 @@ class OrderTarget(NamedTuple):
         if not order.total > 0.0:
             return np.full(len(scores), np.nan)
         return np.array([right_pairs(order, line)[0].sum() / order.degree.sum() for line in scores])
+
+    def left_to_gain(self, auc: float) -> float:
+        return 1.0 - auc
 
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> OrderSums:
         return OrderSums(basis, cells, self.order, self.weight, fold)

@@ -84,7 +84,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         What is maximised: candidates, numbers of trees and ``leaderboard_`` are judged by it. For average precision the
         weights are the mean of those above and of those that greedy selection finds: members are added one after the
         other, with repetition, while the average precision of the sum rises.
-    quality : {"fast", "default", "best"}, default="default"
+    quality : {"default", "fast", "best"}, default="default"
         How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
         three times as long (linear models, one kind of boosting, 100 randomised trees), "default" about six times,
         "best" about forty times (more kinds of boosting, forests of 400 trees, small networks).

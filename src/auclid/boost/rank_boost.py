@@ -12,16 +12,16 @@ from sklearn.utils import Tags
 
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
+from auclid.base import TableScores
 from auclid.data import Table, as_array
-from auclid.data.types import OutputFile, RowsLike
+from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled
 from auclid.solvers.stumps import Entries, Stump, add_stumps, boost
 from auclid.stats.sets import POSITIVE, UNLABELED, members
-from auclid.validation import partwise
 
 
-class RankBoost(CallbackSupportMixin, PartlyLabelled):
+class RankBoost(CallbackSupportMixin, TableScores, PartlyLabelled):
     """Boosted stumps for ranking (RankBoost), and its semi-supervised form (SSRankBoost).
 
     Minimises, stump by stump, the mean over all pairs of a positive and a negative row of
@@ -78,6 +78,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
     0.97
     """
 
+    _fitted_attribute = "stumps_"
     _parameter_constraints: dict = {
         "n_rounds": [validation.at_least(1)],
         "n_neighbors": [validation.at_least(0)],
@@ -164,25 +165,11 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         threshold = best_threshold(is_pos, stump_scores(stumps, table.dense(rows)), weight)
         return {"stumps_": list(stumps), "n_iter_": max(1, len(stumps)), "intercept_": -float(threshold)}
 
-    @partwise
-    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-            NaN is a missing value.
-
-        Returns
-        -------
-        array of shape (n,), of X's floating type
-        """
-        validation.fitted(self, "stumps_")
-        table = validation.check_rows(self, X)
+    def _table_scores(self, table: Table) -> np.ndarray:
         scores = np.empty(table.shape[0])
         for where, block in table.blocks():
             scores[where] = stump_scores(self.stumps_, as_array(block))
-        return validation.finite_scores(self, scores + self.intercept_, table.dtype)
+        return scores + self.intercept_
 
     def _sound(self) -> bool:
         """Whether the stumps of a loaded model are of existing columns, since kernels do not check."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what is only named must not be imported for a list of metho
     from auclid.cli.evaluation import Evaluation
     from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
-    from auclid.datasets.catalogue import CatalogueEntry
+    from auclid.datasets.entries import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
 

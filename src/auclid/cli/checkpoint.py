@@ -14,7 +14,7 @@ from auclid.data.files import Rows
 from auclid.data.readers.open import source_paths
 from auclid.errors import DataError
 from auclid.io import about, load, save
-from auclid.validation import names_known
+from auclid.validation import last_step, names_known
 
 TEXT_ENDINGS = (".csv", ".tsv", ".data", ".libsvm", ".svm", ".svmlight", ".txt", ".t")
 """Endings of files to which lines can be appended."""
@@ -131,12 +131,8 @@ def _digest(path: Path, size: int) -> str:
 
 def require_stream(name: str, model: Any) -> None:
     """Refuse a method that does not learn from a stream."""
-    if not hasattr(_ranker(model), "partial_fit"):
+    if not hasattr(last_step(model), "partial_fit"):
         raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
-
-
-def _ranker(model: Any) -> Any:
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def stream_rows(rows: Rows, model: Any, checkpoint: Checkpoint) -> Any:
@@ -156,7 +152,7 @@ def stream_rows(rows: Rows, model: Any, checkpoint: Checkpoint) -> Any:
     for X, y, at in pieces(rows, done, checkpoint.every, allow_missing=columns is None):
         with names_known():
             X = X if columns is None else columns.transform(X)
-            _ranker(kept).partial_fit(X, y, classes=[0, 1])
+            last_step(kept).partial_fit(X, y, classes=[0, 1])
         if at % checkpoint.every == 0:
             checkpoint.write(kept, at)
     if at > done and at % checkpoint.every:

@@ -29,6 +29,7 @@ from auclid.cli.data import (
     open_task,
     positives,
 )
+from auclid.cli.models import Named
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
@@ -83,9 +84,11 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     if models.learns_without_labels(how.method):
         if stream is not None or scheduler is not None:
             raise DataError(f"--checkpoint and --scheduler must be left out with {how.method}, made for few labels.")
-        fitted = _fit_partly_labelled(data, how)
+        fitted = _fit_partly_labelled(data, how, named)
+    elif scheduler is None:
+        fitted = _fit_here(data, how, named, stream)
     else:
-        fitted = _fit_here(data, how, stream) if scheduler is None else _fit_on_cluster(data, how, scheduler)
+        fitted = _fit_on_cluster(data, how, named, scheduler)
     estimator = fitted.estimator
     _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
@@ -101,14 +104,14 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
             _show.say(escape(f"To read: {path}"))
 
 
-def _fit_here(data: Path, how: Options, stream: tuple[Path, int] | None) -> Fitted:
+def _fit_here(data: Path, how: Options, named: Named, stream: tuple[Path, int] | None) -> Fitted:
     """Fit on this machine: in memory where the rows fit into it and no checkpoint is asked for, else by blocks."""
-    checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
+    checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how, named)
     task = open_task(data, how)
     in_memory = task.in_memory and checkpoint is None
     share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
     _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
-    return _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
+    return _fit_in_memory(task, how, named) if in_memory else _fit_by_blocks(task, how, named, checkpoint)
 
 
 def _save(model: Path, fitted: Fitted, how: Options) -> None:
@@ -124,9 +127,9 @@ def _save(model: Path, fitted: Fitted, how: Options) -> None:
         _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
 
 
-def _fit_in_memory(task: Task, how: Options) -> Fitted:
+def _fit_in_memory(task: Task, how: Options, named: Named) -> Fitted:
     """A method fitted on a table in memory."""
-    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, estimator = named
     table = load_table(task, how, scaled=not isinstance(estimator, Scorecard))
     y = table.is_pos.astype(int)
     if isinstance(estimator, AUCClassifier):
@@ -149,9 +152,9 @@ def profile_of(estimator: Any, X: Any, y: Any) -> Profile | None:
         return profile(estimator, X, y)
 
 
-def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
+def _fit_by_blocks(task: Task, how: Options, named: Named, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = named
     columns, rows = task.rows.columns, task.rows
     with noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -171,14 +174,13 @@ def _is_dense(rows: Rows) -> bool:
     return not sparse.issparse(next(rows.read(allow_missing=True, allow_categorical=True)).X)
 
 
-def _fit_partly_labelled(data: Path, how: Options) -> Fitted:
+def _fit_partly_labelled(data: Path, how: Options, named: Named) -> Fitted:
     """A method for few labels fitted on all rows, with or without labels.
 
     It has no probabilities: which rows have a label may depend on what they are, so that the share of positives among
     them need not be that of all.
     """
-    task = open_semi_supervised_task(data, how)
-    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    task, (name, model) = open_semi_supervised_task(data, how), named
     model.set_params(**{param: None for param in model.get_params() if param.split("__")[-1] == "unlabeled"})
     rows, y = task.rows, np.asarray(task.rows.target())
     _show.introduce(task.source, rows.shape, float(np.nanmean(y)), task.classes[1], by_blocks=not task.in_memory)
@@ -201,12 +203,11 @@ def _with_probabilities(model: Any) -> Any:
     return model if hasattr(model, "predict_proba") else Calibrated(model)
 
 
-def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
+def _compared(checkpoint: Checkpoint, data: Path, how: Options, named: Named) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
-    require_stream(name, model)
+    require_stream(*named)
     checkpoint.agree(
-        method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
+        method=named[0], target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
         **({"settings": sorted(how.settings)} if how.settings else {}),
     )  # fmt: skip
     checkpoint.agree_on_files(data)
@@ -223,14 +224,13 @@ def noted(notes: list[str]) -> Iterator[None]:
     _show.remarks(remarks([*notes, *(each.message for each in heard if isinstance(each.message, Warning))]))
 
 
-def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
+def _fit_on_cluster(path: Path, how: Options, named: Named, address: str) -> Fitted:
     """A method fitted on a running dask cluster."""
     try:
         import dask.dataframe as dd
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), noted([]), names_known():
@@ -248,5 +248,5 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         ask_for_positive(levels.tolist(), counts.tolist(), how.positive)
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
-        estimator = _with_probabilities(model).fit(X, y)
-    return Fitted(name, estimator, columns, classes)
+        estimator = _with_probabilities(named[1]).fit(X, y)
+    return Fitted(named[0], estimator, columns, classes)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import filled
+from auclid._page import cells, filled
 from auclid._page import page as whole_page
 from auclid._page.svg import Frame, nice, span
 from auclid.cli import _show
@@ -24,7 +24,7 @@ from auclid.data.readers.open import has_own_labels, open_columns
 from auclid.errors import DataError, missing_label
 from auclid.io import replacing
 from auclid.monitoring import MonitorReport, Period, Profile
-from auclid.monitoring.profile import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
+from auclid.monitoring.profiles import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
 from auclid.monitoring.report import ScoredRows, assess
 from auclid.validation import names_known
 
@@ -207,11 +207,9 @@ def _facts(report: MonitorReport, positive: str | None) -> str:
 
 def _column_line(each: Any) -> str:
     css = ' class="ours"' if each.drifted else ""
-    cells = [f"{each.psi:.3f}", f"{each.pvalue:.2g}", f"{each.missing_before:.1%} → {each.missing:.1%}",
-             f"{each.unseen_share:.1%}", f"{each.outside_share:.1%}"]  # fmt: skip
-    return (
-        f'<tr{css}><td class="name">{escape(each.name)}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    )
+    figures = [f"{each.psi:.3f}", f"{each.pvalue:.2g}", f"{each.missing_before:.1%} → {each.missing:.1%}",
+               f"{each.unseen_share:.1%}", f"{each.outside_share:.1%}"]  # fmt: skip
+    return f'<tr{css}><td class="name">{escape(each.name)}</td>{cells(figures)}</tr>'
 
 
 def _period_line(each: Period) -> str:
@@ -219,10 +217,10 @@ def _period_line(each: Period) -> str:
         return "" if three is None else f"{three[0]:{form}} ({three[1]:{form}} to {three[2]:{form}})"
 
     observed = "" if each.observed is None else f"{each.observed:.2%}"
-    cells = [f"{each.rows:,}", f"{each.positives:,} of {each.labelled:,}", f"{each.psi:.3f}"]
-    cells += [format_interval(each.alert_rate, ".2%"), format_interval(each.auc, ".3f")]
-    cells += [format_interval(each.average_precision, ".3f"), observed, format_interval(each.predicted, ".2%")]
-    return f'<tr><td class="name">{escape(each.name)}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    figures = [f"{each.rows:,}", f"{each.positives:,} of {each.labelled:,}", f"{each.psi:.3f}"]
+    figures += [format_interval(each.alert_rate, ".2%"), format_interval(each.auc, ".3f")]
+    figures += [format_interval(each.average_precision, ".3f"), observed, format_interval(each.predicted, ".2%")]
+    return f'<tr><td class="name">{escape(each.name)}</td>{cells(figures)}</tr>'
 
 
 def _figure(title: str, periods: list[Period], field: str, expected: float | None) -> str:

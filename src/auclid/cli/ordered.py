@@ -28,8 +28,7 @@ from auclid.metrics import auc_over_time, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval
 from auclid.ordered import OrderedRanker, SurvivalRanker
 from auclid.ordered._base import ORDERED_LOSS_NAMES
-from auclid.streams import last_step
-from auclid.validation import names_known
+from auclid.validation import last_step, names_known
 
 SCORECARD = "Scorecard"
 """The method of an additive model with pairs."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import filled
+from auclid._page import filled, named_row
 from auclid._page import page as whole_page
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
 from auclid.cli.ordered_rows import OrderedTable
@@ -93,11 +93,8 @@ def _line(row: ComparedModel) -> str:
     difference = "" if gap is None else signed(gap.difference)
     p = "" if gap is None else likely(gap.adjusted)
     seconds = f"{row.seconds:.2f}" if np.isfinite(row.seconds) else ""
-    return (
-        f'<tr><th scope="row" class="name">{escape(row.name)}</th><td>{row.auc:.4f}</td>'
-        f"<td>{row.low:.4f} – {row.high:.4f}</td><td>{escape(difference)}</td><td>{escape(p)}</td>"
-        f"<td>{seconds}</td></tr>"
-    )
+    figures = f"{row.auc:.4f}", f"{row.low:.4f} – {row.high:.4f}", difference, escape(p), seconds
+    return named_row(row.name, figures)
 
 
 def _time_plot(result: OrderedResult) -> str:

@@ -12,7 +12,7 @@ from auclid.data.encoding import decode, is_missing
 from auclid.data.files import scan
 from auclid.data.readers.open import open_columns
 from auclid.errors import DataError, missing_label
-from auclid.monitoring.profile import unknown_order
+from auclid.monitoring.profiles import unknown_order
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 
 

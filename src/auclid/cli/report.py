@@ -1,7 +1,7 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from importlib.util import find_spec
 from io import StringIO
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import filled
+from auclid._page import cells, figures_table, filled, named_row, with_ends
 from auclid._page import page as whole_page
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._shapes import by_importance
@@ -101,16 +101,14 @@ _TUNED = "Every model tried the same number of settings, except for methods that
 
 def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison]) -> str:
     """The page of several tables: mean ranks, and the leaderboard of each table."""
+    after = "95 % interval", "against best baseline", "p", "average precision", "p", "fit, s"
     sections = "".join(
         f'<section class="wide"><h2>{escape(name)}</h2><p class="facts">{escape(_facts(each, each.is_pos))}</p>'
-        f'<div class="scroll"><table class="numbers"><thead><tr><th></th><th class="name">model</th>'
-        f"<th>{_measure(each)}</th><th>95 % interval</th><th>against best baseline</th><th>p</th>"
-        "<th>average precision</th><th>p</th><th>fit, s</th></tr></thead>"
-        f"<tbody>{_leaderboard(each.found.models)}</tbody></table></div></section>"
+        f"{figures_table(['', 'model', _measure(each), *after], _leaderboard(each.found.models))}</section>"
         for name, each in results.items()
     )
     lines = "".join(
-        f'<tr><th scope="row" class="name">{escape(name)}</th><td>{rank:.2f}</td><td>{aucs.mean():.4f}</td></tr>'
+        named_row(name, [f"{rank:.2f}", f"{aucs.mean():.4f}"])
         for name, rank, aucs in zip(ranks.names, ranks.ranks, ranks.aucs, strict=True)
     )
     body = filled(
@@ -160,21 +158,16 @@ def _explained(result: HeldOutComparison) -> str:
     best = result.best(ours=True)
     if best is None or not result.reasons:
         return ""
-    lines = "".join(
-        f'<tr><th scope="row" class="name">{escape(reason.name)}</th><td>{signed(reason.loss)}</td>'
-        f"<td>{reason.spread:.4f}</td></tr>"
-        for reason in result.reasons
-    )
+    lines = [named_row(reason.name, [signed(reason.loss), f"{reason.spread:.4f}"]) for reason in result.reasons]
+    heads = "column", f"{_measure(result)} lost when shuffled", "spread"
     shapes = "".join(
         f"<figure><h3>{escape(shape_title(shape))}</h3>{shape_figure(shape)}</figure>"
         for shape in by_importance(result.shapes)[:SHAPES]
     )
     return (
-        f'<section class="wide"><h2>What {escape(best.name)} looks at</h2><div class="scroll"><table class="numbers">'
-        f'<thead><tr><th class="name">column</th><th>{_measure(result)} lost when shuffled</th>'
-        "<th>spread</th></tr></thead>"
-        f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
-        "shuffled three times. Columns that say the same share what they are worth.</p>"
+        f'<section class="wide"><h2>What {escape(best.name)} looks at</h2>{figures_table(heads, lines)}'
+        '<p class="caption">On rows that it has not learnt from, each column shuffled three times. Columns that say '
+        "the same share what they are worth.</p>"
         f'<div class="shapes">{shapes}</div></section>'
     )
 
@@ -183,17 +176,13 @@ def _blocks(result: HeldOutComparison) -> str:
     """The best model over time."""
     if not result.blocks:
         return ""
-    lines = "".join(
-        f'<tr><th scope="row" class="name">{escape(block.start)} to {escape(block.end)}</th>'
-        f"<td>{block.rows:,}</td><td>{block.positives:,}</td>"
-        f"<td>{block.auc.auc:.4f} <small>{block.auc.low:.4f} – {block.auc.high:.4f}</small></td>"
-        f"<td>{block.ap.ap:.4f} <small>{block.ap.low:.4f} – {block.ap.high:.4f}</small></td></tr>"
-        for block in result.blocks
-    )
+    lines = []
+    for each in result.blocks:
+        figures = f"{each.rows:,}", f"{each.positives:,}", with_ends(*each.auc[:3]), with_ends(*each.ap[:3])
+        lines.append(named_row(f"{each.start} to {each.end}", figures))
+    heads = "tested on", "rows", "positives", "AUC", "average precision"
     return (
-        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2><div class="scroll">'
-        '<table class="numbers"><thead><tr><th class="name">tested on</th><th>rows</th><th>positives</th><th>AUC</th>'
-        f"<th>average precision</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2>{figures_table(heads, lines)}'
         '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
     )
 
@@ -218,15 +207,10 @@ def _leaderboard(rows: list[ComparedModel]) -> str:
 def _ranked(number: int, row: ComparedModel) -> str:
     gap = "–" if row.gap is None else signed(row.gap.difference)
     pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
-    ap = f"{row.ap:.4f} <small>{row.ap_low:.4f} – {row.ap_high:.4f}</small>"
+    ap, seconds = with_ends(row.ap, row.ap_low, row.ap_high), f"{row.seconds:.3f}"
     ap_pvalue = "" if row.ap_gap is None else escape(likely(row.ap_gap.pvalue))
-    cells = f"{row.auc:.4f}", f"{row.low:.4f} – {row.high:.4f}", gap, pvalue, ap, ap_pvalue, f"{row.seconds:.3f}"
-    return f"<tr>{_name(number, row)}{_cells(cells, spare=(2, 5, 6))}</tr>"
-
-
-def _cells(texts: Iterable[str], spare: Container[int]) -> str:
-    """Cells of a table; those numbered in ``spare`` are left out on a phone."""
-    return "".join(f"<td{' class=spare' if k in spare else ''}>{text}</td>" for k, text in enumerate(texts))
+    figures = f"{row.auc:.4f}", f"{row.low:.4f} – {row.high:.4f}", gap, pvalue, ap, ap_pvalue, seconds
+    return f"<tr>{_name(number, row)}{cells(figures, spare=(2, 5, 6))}</tr>"
 
 
 def _failed(row: ComparedModel) -> str:
@@ -262,8 +246,8 @@ def _alternative(name: str, curve: Any, at: int) -> str:
     flagged = curve.tp[at] + curve.fp[at]
     precision = f"{curve.tp[at] / flagged:.1%}" if flagged else "–"
     rates = _rate(curve.tp[at], curve.n_pos), _rate(curve.fp[at], curve.n_neg), precision
-    cells = f"{curve.threshold[at]:.4g}".replace("-", "−"), *rates, f"{flagged:,}"
-    return f"<tr><th scope='row'>{escape(name)}</th>{_cells(cells, spare=(4,))}</tr>"
+    figures = f"{curve.threshold[at]:.4g}".replace("-", "−"), *rates, f"{flagged:,}"
+    return named_row(name, figures, spare=(4,))
 
 
 def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
@@ -272,8 +256,8 @@ def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
     lines = []
     for k in range(len(table.top)):
         score, hits = f"{table.threshold[k]:.4g}".replace("-", "−"), f"{round(table.positives[k], 1):g}"
-        cells = score, hits, f"{table.precision[k]:.1%}", f"{table.lift[k]:.2f}", f"{table.gain[k]:.1%}"
-        lines.append(f"<tr><th scope='row'>{100 * table.top[k]:.3g}%</th>{_cells(cells, spare=(0,))}</tr>")
+        figures = score, hits, f"{table.precision[k]:.1%}", f"{table.lift[k]:.2f}", f"{table.gain[k]:.1%}"
+        lines.append(named_row(f"{100 * table.top[k]:.3g}%", figures, spare=(0,)))
     return "".join(lines)
 
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logit
 from sklearn.base import is_classifier
-from sklearn.pipeline import Pipeline
 
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
@@ -23,10 +22,10 @@ from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import about, load
 from auclid.monitoring import Profile
-from auclid.monitoring.profile import ColumnCounter, PartCounts
+from auclid.monitoring.profiles import ColumnCounter, PartCounts
 from auclid.monitoring.report import cell_notes
 from auclid.ordered._meta import ranks_order
-from auclid.validation import names_known
+from auclid.validation import last_step, names_known
 
 ALERT, REST = "alert", "rest"
 """The labels of rows above and below a threshold, of a model that ranks ordered rows."""
@@ -189,21 +188,16 @@ class SavedModel(NamedTuple):
 
     def score_at(self, probability: float) -> float | None:
         """The score of a row with this probability of the positive label; None where that cannot be told."""
-        last, odds = self._last, float(logit(probability))
+        last, odds = last_step(self.estimator), float(logit(probability))
         if isinstance(last, Scorecard):
             return (odds - last._odds.offset) / last._odds.slope + float(last.intercept_[0])
         if isinstance(last, Calibrated | AUCClassifier):
             return odds
         return None if hasattr(self.estimator, "decision_function") else probability
 
-    @property
-    def _last(self) -> Any:
-        """The classifier, or the last step of a pipeline."""
-        return self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
-
     def check_keep(self) -> None:
         """Refuse a model that cannot keep a threshold."""
-        last = self._last
+        last = last_step(self.estimator)
         if self.ordered:
             raise DataError("--keep must come with a model of two classes; MODEL ranks ordered rows, without labels.")
         if not isinstance(last, Ranker):
@@ -213,7 +207,7 @@ class SavedModel(NamedTuple):
     def keep_threshold(self, value: float) -> None:
         """Make a threshold the model's own."""
         self.check_keep()
-        self._last.set_threshold(value)
+        last_step(self.estimator).set_threshold(value)
 
 
 class CountedAnswers:

@@ -16,8 +16,8 @@ from auclid.cli.saved import SavedModel
 from auclid.data.encoding import is_missing
 from auclid.errors import DataError
 from auclid.io import save
-from auclid.streams import last_step, learn_batch
-from auclid.validation import names_known
+from auclid.streams import learn_batch
+from auclid.validation import last_step, names_known
 
 
 def update(model: Path, new: Path, output: Path | None, target: str | None, memory: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,6 +31,20 @@ def working_type(n: int, columns: int, dtype: np.dtype) -> np.dtype:
     return np.dtype(dtype if 8 * n * columns <= _sizes.EXACT_BYTES else np.float32)
 
 
+class ByteLimits(NamedTuple):
+    """Memory for embedded rows: for values and rows that are kept, for those in float64, and for a stretch of steps."""
+
+    values: int
+    rows: int
+    exact: int
+    stretch: int
+
+    @classmethod
+    def usual(cls) -> "ByteLimits":
+        """The limits where none are given."""
+        return cls(_sizes.KEPT_VALUE_BYTES, _sizes.KEPT_ROW_BYTES, _sizes.EXACT_BYTES, _sizes.SWEPT_ROW_BYTES)
+
+
 class Embedded(Table):
     """Rows psi(x) = P'v(x) of the rows x of another table.
 
@@ -38,8 +52,8 @@ class Embedded(Table):
     that steps from one to the next: all of them where they fit, and otherwise those of one stretch of steps.
     """
 
-    def __init__(self, X: Block | Table, feature_map: Embedding) -> None:
-        self._raw = as_table(X)
+    def __init__(self, X: Block | Table, feature_map: Embedding, limits: ByteLimits | None = None) -> None:
+        self._raw, self._limits = as_table(X), limits or ByteLimits.usual()
         self._value, self._work = feature_map._values(), np.dtype(feature_map._dtype)
         self.shape, self._projection = (X.shape[0], feature_map._n_features_out), feature_map._projection
         self.width = self.shape[1] if self._projection is None else len(self._projection)
@@ -118,12 +132,12 @@ class Embedded(Table):
         return out if self._projection is None else self._projection.T @ out
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        if self._kept_rows is None and self._fits(self.shape[1], _sizes.KEPT_ROW_BYTES):
+        if self._kept_rows is None and self._fits(self.shape[1], self._limits.rows):
             self._kept_rows, self._kept_values = DenseTable(self.part(slice(None))), None
         if self._kept_rows is not None:
             yield from self._kept_rows.sweep(*orders, centre=centre)
             return
-        size = max(1, _sizes.SWEPT_ROW_BYTES // (self._work.itemsize * self.shape[1] * len(orders)))
+        size = max(1, self._limits.stretch // (self._work.itemsize * self.shape[1] * len(orders)))
         yield from gathered(self, orders, centre, size)
 
     def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
@@ -136,12 +150,12 @@ class Embedded(Table):
         """Keep the values from the third product on, where nothing is kept yet and they fit."""
         self._products += 1
         nothing_kept = self._kept_rows is None and self._kept_values is None
-        if self._products == PRODUCTS and nothing_kept and self._fits(self.width, _sizes.KEPT_VALUE_BYTES):
+        if self._products == PRODUCTS and nothing_kept and self._fits(self.width, self._limits.values):
             self._kept_values = self._gather(slice(None), self.width, self.values)
 
     def _fits(self, columns: int, limit: int) -> bool:
         """Whether all rows may be kept; in float64, only few of them ever are."""
-        limit = limit if self._work == np.float32 else _sizes.EXACT_BYTES
+        limit = limit if self._work == np.float32 else self._limits.exact
         return self.shape[0] * columns * self._work.itemsize <= limit
 
     def _gather(self, index: Index, columns: int, make: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
-from auclid.datasets.catalogue import catalogue
+from auclid.datasets.entries import catalogue
 from auclid.datasets.ordered import _arrays, load_anes96, load_gbsg2, load_travel_modes
 from auclid.datasets.readers import TableFile, read_table
 from auclid.errors import DataError

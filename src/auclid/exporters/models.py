@@ -39,6 +39,7 @@ from auclid.ordered._base import LinearOrderRanker
 from auclid.pairwise import KernelRankSVM
 from auclid.stats.odds import LINEAR_LOG_ODDS, LOG_ODDS_STEP, Odds
 from auclid.trees.structs import Trees
+from auclid.validation import last_step
 
 CAN = (
     "linear rankers, Scorecard, RankBoost, Kernelized and KernelRankSVM (rbf, laplacian), AUCClassifier and Calibrated "
@@ -251,6 +252,5 @@ def _log_odds_line(model: Any) -> tuple[float, float] | None:
     if isinstance(model, Scorecard) and hasattr(model, "predict_proba"):
         slope = float(model._odds.slope)
         return slope, float(model._odds.offset) - slope * float(model.intercept_[0])
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    is_log_odds = isinstance(model, AUCClassifier | Calibrated) or isinstance(last, LogisticRegression)
+    is_log_odds = isinstance(model, AUCClassifier | Calibrated) or isinstance(last_step(model), LogisticRegression)
     return (1.0, 0.0) if is_log_odds else None

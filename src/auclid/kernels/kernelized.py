@@ -11,11 +11,11 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
 from auclid import _sizes, validation
-from auclid.base import LinearScores, Ranker
+from auclid.base import LinearScores, Ranker, TableScores
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
-from auclid.data.types import OutputFile, RowsLike
+from auclid.data.types import RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
@@ -25,13 +25,13 @@ from auclid.ordered._meta import MetaRanker
 from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
-from auclid.validation import RowAccess, partwise
+from auclid.validation import RowAccess
 
 N_COMPONENTS = 800
 """Landmarks, or Fourier features, where no map is given."""
 
 
-class Kernelized(MetaRanker):
+class Kernelized(TableScores, MetaRanker):
     """A ranker f(x) = w·ψ(x) + b on top of a feature map ψ: a kernel method for any number of rows.
 
     The ranker is handed a table of embedded rows that does not exist: products with it are products with kernel values,
@@ -87,6 +87,7 @@ class Kernelized(MetaRanker):
 
     _row_access = RowAccess.PARTS
 
+    _fitted_attribute = "ranker_"
     _parameter_constraints: dict = {
         "feature_map": [HasMethods(["fit", "transform"]), None],
         "ranker": [Ranker, LinearOrderRanker, None],
@@ -198,26 +199,11 @@ class Kernelized(MetaRanker):
             self._weights = w, rows.values_weights(w)
         return self
 
-    @partwise
-    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
-        """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,), of X's floating type
-        """
-        validation.fitted(self, "ranker_")
-        table = validation.check_rows(self, X)
+    def _table_scores(self, table: Table) -> np.ndarray:
         rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
         if not isinstance(self.ranker_, LinearScores):
             return self.ranker_.decision_function(rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
-        return validation.finite_scores(self, scores, table.dtype)
+        return rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""

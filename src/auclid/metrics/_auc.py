@@ -180,14 +180,8 @@ def gini(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Two labels; of two numbers the greater one is positive.
-    y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-    pos_label : label, optional
-        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+    y_true, y_score, sample_weight, pos_label
+        As in `roc_auc`.
 
     Returns
     -------
@@ -215,14 +209,8 @@ def ks(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Two labels; of two numbers the greater one is positive.
-    y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive.
-    sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf).
-    pos_label : label, optional
-        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+    y_true, y_score, sample_weight, pos_label
+        As in `roc_auc`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Monitoring: what has changed since a model was made, and whether it still ranks as well."""
 
 from auclid.monitoring.chart import ControlChart, auc_standard_error, control_chart
-from auclid.monitoring.profile import ColumnProfile, Profile, profile
+from auclid.monitoring.profiles import ColumnProfile, Profile, profile
 from auclid.monitoring.report import ColumnDrift, MonitorReport, Period, monitor
 
 __all__ = [

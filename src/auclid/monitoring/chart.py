@@ -38,8 +38,11 @@ class ControlChart(NamedTuple):
     since: int | None
     """The period in which the fall has begun, most likely."""
     fall: float
+    """The fall of the AUC that the chart is made to find."""
     false_alarms: float
+    """The probability of an alarm without a fall, within so many periods as `per_periods` says."""
     per_periods: int
+    """The number of periods that `false_alarms` is about."""
 
 
 def auc_standard_error(auc: float, n_pos: float, n_neg: float) -> float:

@@ -14,7 +14,7 @@ from auclid.metrics._periods import time_periods
 from auclid.metrics._rates import wilson
 from auclid.metrics._stability import bin_counts, drift_test, stability_index
 from auclid.monitoring.chart import ControlChart, auc_standard_error, control_chart
-from auclid.monitoring.profile import (
+from auclid.monitoring.profiles import (
     ColumnCounter,
     ColumnProfile,
     PartCounts,
@@ -39,35 +39,48 @@ class ColumnDrift(NamedTuple):
     """How far a column, or the score, has moved."""
 
     name: str
+    """The column; "score" for the score."""
     kind: str
+    """"number", "date" or "text"."""
     psi: float
+    """The population stability index."""
     pvalue: float
     """Of the chi-squared test that nothing has changed, adjusted for the number of columns (Holm)."""
     missing_before: float
+    """The share of missing values in the profile."""
     missing: float
-    """The share of missing values, before and now."""
+    """The share of missing values now."""
     unseen: list[str]
     """Levels that the profile does not have, the most frequent ones first."""
     unseen_share: float
+    """The share of rows with such a level."""
     outside_share: float
     """The share of numbers below the least or above the greatest one of the profile."""
     drifted: bool
+    """Whether both index and p-value say that the column has changed."""
 
 
 class Period(NamedTuple):
     """One stretch of time; what needs labels is None where there are none of both classes."""
 
     name: str
+    """What it is called on the page, as a rule by its first day."""
     rows: int
+    """All rows of the period."""
     labelled: int
+    """Rows with a label."""
     positives: int
+    """Rows with the positive label."""
     psi: float
-    """Of the score."""
+    """The population stability index of the score."""
     alerts: int
+    """Rows that the model calls positive."""
     alert_rate: tuple[float, float, float]
-    """Share, and its 95 % interval."""
+    """Their share, and its interval."""
     auc: tuple[float, float, float] | None
+    """The AUC, and its interval."""
     average_precision: tuple[float, float, float] | None
+    """The average precision, and its interval."""
     observed: float | None
     """The share of positives among rows with a label."""
     predicted: tuple[float, float, float] | None
@@ -80,17 +93,25 @@ class MonitorReport(NamedTuple):
     """What `monitor` has found."""
 
     rows: int
+    """All rows."""
     score: ColumnDrift
+    """How far the score has moved."""
     columns: list[ColumnDrift]
+    """How far each column has moved."""
     alert_rate: tuple[float, float, float]
+    """The share of rows that the model calls positive, and its interval."""
     alert_rate_before: float | None
+    """That share among the rows of the profile."""
     periods: list[Period]
+    """The periods in order of time."""
     chart: ControlChart | None
-    """None without labels."""
+    """The control chart of the AUC; None without labels."""
     expected_from: str
     """Where the expected AUC comes from."""
     level: float
+    """Coverage of the intervals."""
     notes: list[str]
+    """Sentences about what is no alarm: new levels, numbers outside the training range, missing values."""
     measure: str = "AUC"
     """What ``auc`` of the periods is: the concordance, where the model ranks ordered rows."""
 
@@ -149,7 +170,7 @@ def monitor(
         The labels of the rows of ``reference``, which the model must not have seen: their AUC is what is expected.
     time : array of shape (n,), optional
         The date of each row, or any number that grows with time. Without it all rows are one period.
-    period : {"day", "week", "month", "quarter", "year"}, default="week"
+    period : {"week", "day", "month", "quarter", "year"}, default="week"
         What dates are grouped by; numbers are grouped by their value.
     threshold : float, optional
         Rows with a higher score are alerts; else those that the model calls positive.

@@ -130,8 +130,8 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         levels = np.unique(rows.outcome.values[rows.order.rows])
         is_pos = rows.outcome.values == levels[1]
         if rows.parts.partitioned:
-            return LabelledDataset.in_parts(rows.parts, rows.sizes, is_pos, rows.weight, levels)
-        return LabelledDataset.in_memory(rows.table(), is_pos, rows.weight, levels)
+            return LabelledDataset.from_parts(rows.parts, rows.sizes, is_pos, rows.weight, levels)
+        return LabelledDataset.from_table(rows.table(), is_pos, rows.weight, levels)
 
     # The square loss
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 
 from auclid import validation
@@ -67,5 +66,5 @@ class MetaRanker(Ranker):
 
 def ranks_order(model: Any) -> bool:
     """Whether a model, or the last step of a pipeline, ranks ordered rows and tells no classes."""
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    last = validation.last_step(model)
     return isinstance(last, LinearOrderRanker) or isinstance(getattr(last, "ranker", None), LinearOrderRanker)

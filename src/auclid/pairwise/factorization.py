@@ -9,9 +9,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
-from auclid.base import Ranker
+from auclid.base import Ranker, TableScores
 from auclid.data import Table, as_table
-from auclid.data.types import OutputFile, RowsLike
+from auclid.data.types import RowsLike
 from auclid.losses import LOSSES, Loss, as_loss, slope
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._operating_point import best_threshold
@@ -20,7 +20,6 @@ from auclid.solvers.random_pairs import RESERVOIR_CAPACITY, find_partners
 from auclid.stats.buffers import ClassBuffers, advance_buffers, empty_buffers, reservoir
 from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledTable
-from auclid.validation import partwise
 
 AUTO_ALPHAS = 1e-3, 1e-4, 1e-5
 """Penalties that alpha="auto" tries."""
@@ -50,7 +49,7 @@ class StreamState(NamedTuple):
     buffers: ClassBuffers
 
 
-class FactorizationRanker(CallbackSupportMixin, Ranker):
+class FactorizationRanker(CallbackSupportMixin, TableScores, Ranker):
     """Factorization machine for ranking: a weight for each column and a product of factors for each pair of columns.
 
     Scores are
@@ -222,24 +221,8 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         self._stream, self._rng, self.n_iter_ = state, rng, 1
         return self
 
-    @partwise
-    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-            Rows of files (`auclid.scan`) are answered by blocks; of a dask collection the answer is lazy.
-
-        Returns
-        -------
-        array of shape (n,), of X's floating type
-        """
-        validation.fitted(self, "coef_")
-        table = validation.check_rows(self, X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = factorized_scores(table, self.coef_[0], self.factors_) + self.intercept_[0]
-        return validation.finite_scores(self, scores, table.dtype)
+    def _table_scores(self, table: Table) -> np.ndarray:
+        return factorized_scores(table, self.coef_[0], self.factors_) + self.intercept_[0]
 
     def _loss(self) -> Loss:
         return validation.implements(self, "loss", as_loss(self.loss), [slope])

@@ -12,16 +12,17 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
-from auclid.base import Ranker
-from auclid.data import Table, as_table, row_squared_norms, with_int32_indices
-from auclid.data.types import OutputFile, RowsLike
+from auclid.base import Ranker, TableScores
+from auclid.data import Table, row_squared_norms, with_int32_indices
+from auclid.data.table import slices
+from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import warn_unless_converged
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import KernelSpace, PairPoint, SquaredHinges
 from auclid.stats.moments import class_moments
 from auclid.stats.pair_sums import Pairs
-from auclid.validation import RowAccess, partwise
+from auclid.validation import RowAccess
 
 MATRIX_ROWS = 64
 """Rows of the matrix that are made at once: they stay in the processor's cache."""
@@ -62,7 +63,7 @@ def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
 
 
 
-class KernelRankSVM(CallbackSupportMixin, Ranker):
+class KernelRankSVM(CallbackSupportMixin, TableScores, Ranker):
     """Ranking support vector machine with a kernel, over all pairs.
 
     Minimises over functions f = Σ β_k k(x_k, ·), and over all pairs of a positive and a negative row,
@@ -131,6 +132,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
     True
     """
 
+    _fitted_attribute = "dual_coef_"
     _parameter_constraints: dict = {
         "alpha": [validation.real(closed="neither")],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
@@ -205,26 +207,10 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         self.__dict__.update(attributes())
         return self
 
-    @partwise
-    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d); of shape (n, training rows) with kernel="precomputed"
-
-        Returns
-        -------
-        array of shape (n,), of X's floating type
-        """
-        validation.fitted(self, "dual_coef_")
-        X = validation.check_rows(self, X)
-        table, n = as_table(X), X.shape[0]
+    def _table_scores(self, table: Table) -> np.ndarray:
         size = max(1, _sizes.LARGE_BYTES // (8 * len(self.support_)))
-        parts = [slice(start, start + size) for start in range(0, n, size)]
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
-        return validation.finite_scores(self, scores + self.intercept_[0], X.dtype)
+        parts = slices(table.shape[0], size)
+        return np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts]) + self.intercept_[0]
 
     def _chosen(self, pairs: Pairs) -> np.ndarray:
         """The rows to learn from: a share of each class, one at least."""

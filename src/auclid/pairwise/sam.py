@@ -106,7 +106,7 @@ class PairSampler(StreamRanker):
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # Before the first pass: a table that is computed on demand may be stored from then on.
         if self.alpha == "cv":
-            self.alpha_ = best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
+            self.alpha_ = best_alpha(LabelledDataset.from_table(table, is_pos, weight, self.classes_))
         summary = first_pass(table, is_pos, weight=weight)
         validation.finite(self, summary.pair_square)
         if self.alpha == "auto":

@@ -45,7 +45,7 @@ def over_time(
     y_score : array-like of shape (n,)
     time : array-like of shape (n,)
         A date of each row, or a number that grows with time.
-    period : {"day", "week", "month", "quarter", "year"}, default="week"
+    period : {"week", "day", "month", "quarter", "year"}, default="week"
         What dates are grouped by; each number is a period of its own.
     metric : {"roc_auc", "average_precision"}, default="roc_auc"
     level : float in (0, 1), default=0.95

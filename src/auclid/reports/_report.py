@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._page import filled
+from auclid._page import filled, named_row, with_ends
 from auclid._page import page as whole_page
 from auclid.baselines import threshold
 from auclid.metrics import GroupAUC, auc_by_group
@@ -144,15 +144,8 @@ def render(
 
 def _line(model: Numbers) -> str:
     """The line of a model in the table at the top."""
-    cells = [_triple(tuple(model.auc)), _triple(tuple(model.ap))]
-    if model.brier is None:
-        cells += ["–", "–"]
-    else:
+    figures = [with_ends(*model.auc[:3]), with_ends(*model.ap[:3]), "–", "–"]
+    if model.brier is not None:
         fit = model.calibration
-        cells += [_triple(tuple(model.brier)), _triple((fit.slope, fit.slope_low, fit.slope_high))]
-    shown = "".join(f"<td{' class=spare' if k > 1 else ''}>{cell}</td>" for k, cell in enumerate(cells))
-    return f'<tr><th scope="row" class="name">{escape(model.name)}</th>{shown}</tr>'
-
-
-def _triple(values: tuple[float, ...]) -> str:
-    return f"{values[0]:.4f} <small>{values[1]:.4f} – {values[2]:.4f}</small>"
+        figures[2:] = with_ends(*model.brier[:3]), with_ends(fit.slope, fit.slope_low, fit.slope_high)
+    return named_row(model.name, figures, spare=(2, 3))

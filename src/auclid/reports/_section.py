@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from auclid._page import embedded_json, filled, read, signed
+from auclid._page import embedded_json, figures_table, filled, named_row, read, signed, with_ends
 from auclid.metrics import GroupAUC
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
@@ -51,37 +51,29 @@ def section(models: list[Numbers], classes: tuple[str, str]) -> str:
 
 def difference_section(found: list[Difference], first: str, second: str) -> str:
     """Two models compared on the same rows, and in a sentence which differences are more than chance."""
-    lines = "".join(
-        f'<tr><th scope="row" class="name">{escape(line.what)}</th><td>{line.a:.4f}</td><td>{line.b:.4f}</td>'
-        f"<td>{signed(line.result.difference)} <small>{signed(line.result.low)} – {signed(line.result.high)}</small>"
-        f"</td><td>{line.result.pvalue:.2g}</td></tr>"
-        for line in found
-    )
+    lines = []
+    for line in found:
+        gap, low, high = (signed(end) for end in (line.result.difference, line.result.low, line.result.high))
+        figures = f"{line.a:.4f}", f"{line.b:.4f}", f"{gap} <small>{low} – {high}</small>", f"{line.result.pvalue:.2g}"
+        lines.append(named_row(line.what, figures))
     return (
         f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2>'
-        f'<p>{escape(describe_differences(found))}</p>'
-        '<div class="scroll"><table class="numbers"><thead><tr><th scope="col" class="name">measure</th>'
-        f'<th scope="col">{escape(first)}</th><th scope="col">{escape(second)}</th><th scope="col">difference</th>'
-        f'<th scope="col">p</th></tr></thead><tbody>{lines}</tbody></table></div>'
+        f"<p>{escape(describe_differences(found))}</p>"
+        f"{figures_table(['measure', first, second, 'difference', 'p'], lines)}"
         '<p class="caption">Paired on the same rows; 95 % intervals.</p></section>'
     )
 
 
 def group_section(found: GroupAUC, name: str) -> str:
     """The AUC of each group with its interval, and of the positives of each against the negatives of each."""
-    groups = [escape(str(group)) for group in found.intervals]
-    lines = "".join(
-        f'<tr><th scope="row" class="name">{group}</th><td>{one.auc:.4f} <small>{one.low:.4f} – {one.high:.4f}</small>'
-        f"</td><td>{one.n_positive:,}</td><td>{one.n_negative:,}</td>"
-        f"{''.join(f'<td>{auc:.4f}</td>' for auc in row)}</tr>"
-        for group, one, row in zip(groups, found.intervals.values(), found.table, strict=True)
-    )
-    columns = ["AUC", "positives", "negatives", *(f"against {group}" for group in groups)]
-    heads = "".join(f'<th scope="col">{title}</th>' for title in columns)
+    lines = []
+    for (group, one), row in zip(found.intervals.items(), found.table, strict=True):
+        counts = f"{one.n_positive:,}", f"{one.n_negative:,}"
+        lines.append(named_row(str(group), [with_ends(*one[:3]), *counts, *(f"{auc:.4f}" for auc in row)]))
+    heads = ["group", "AUC", "positives", "negatives", *(f"against {group}" for group in found.intervals)]
     return (
         f'<section class="wide"><h2>{escape(name)} by group</h2><p>{escape(describe_groups(found))}</p>'
-        f'<div class="scroll"><table class="numbers"><thead><tr><th scope="col" class="name">group</th>{heads}</tr>'
-        f"</thead><tbody>{lines}</tbody></table></div>"
+        f"{figures_table(heads, lines)}"
         '<p class="caption">AUC within each group, with 95 % intervals; "against": its positives and the negatives '
         "of that group. P-values allow for the choice of the pair.</p></section>"
     )
@@ -158,5 +150,3 @@ def _plain(number: float) -> str:
 def _count(number: float) -> str:
     """A number of rows to three digits."""
     return f"{float(f'{number:.3g}'):,g}" if np.isfinite(number) else "–"
-
-

@@ -81,7 +81,7 @@ def _one_part(
         sets = np.concatenate([sets, np.full(table.shape[0] - n_rows, UNLABELED, dtype=np.int8)])
     weight = estimator._row_weights(sample_weight, n_rows, sets)
     estimator.classes_ = classes
-    return LabelledDataset.in_memory(table, sets, weight, classes, n_sets=3)
+    return LabelledDataset.from_table(table, sets, weight, classes, n_sets=3)
 
 
 def _column(labels: list) -> np.ndarray:

@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
-from auclid.base import Ranker
+from auclid.base import TableScores
 from auclid.data import Table, append_rows, as_table
-from auclid.data.types import OutputFile, RowsLike
+from auclid.data.types import RowsLike
 from auclid.kernels._kernel_block import width
 from auclid.losses import LOSSES, as_loss, slope
 from auclid.metrics._operating_point import best_threshold
@@ -20,13 +20,13 @@ from auclid.semi._labels import PartlyLabelled, begin_partial
 from auclid.solvers.quadruply_stochastic import FourierExpansion, QuadruplyStochasticSolver, RandomFrequencies
 from auclid.stats.samples import SetSamples, stack_samples
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
-from auclid.validation import RowAccess, partwise
+from auclid.validation import RowAccess
 
 MAX_STEP_PARAMETER = 1e300
 """A larger theta or offset counts as this, so that their ratio, the step, is a number."""
 
 
-class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
+class QSGS2AUC(CallbackSupportMixin, TableScores, PartlyLabelled):
     """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
 
     With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of ℓ(f(a) − f(b)), by default
@@ -113,6 +113,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     0.9
     """
 
+    _fitted_attribute = "amplitudes_"
     _parameter_constraints: dict = {
         "unlabeled_weight": [validation.real(0.0, 1.0, closed="both")],
         "alpha": [validation.real(closed="neither")],
@@ -241,23 +242,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         if sample_weight is not None:
             _refuse_weights("fit", {"sample_weight": sample_weight})
 
-    @partwise
-    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,), of X's floating type
-        """
-        validation.fitted(self, "amplitudes_")
-        table = validation.check_rows(self, X)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = self._expansion(table.shape[1])(table) + self.intercept_
-        return validation.finite_scores(self, scores, table.dtype)
+    def _table_scores(self, table: Table) -> np.ndarray:
+        return self._expansion(table.shape[1])(table) + self.intercept_
 
     def _require_measurable(self, table: Table) -> None:
         """Reject rows whose distances overflow: a later mini-batch would draw one of them, and fail."""

@@ -224,7 +224,7 @@ def _by_products(
 
 def _exact_path(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
     """Conjugate gradients for each alpha."""
-    rows = LabelledDataset.in_memory(table, is_pos, weight, np.array([False, True]))
+    rows = LabelledDataset.from_table(table, is_pos, weight, np.array([False, True]))
     return np.column_stack([LeastSquares(alpha).from_products(rows).w for alpha in alphas])
 
 

@@ -13,7 +13,7 @@ until the penalty puts it to zero or lets it go, so it is brought up to date whe
 with the class means follow from sums over columns. The step at which the r of a column changes is known beforehand.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +26,6 @@ from auclid.stats.class_means import FirstPass
 
 STEP_SHARE = 1.0 / 3.0
 """The step size times the largest Lipschitz constant."""
-
-
-
-def is_wide(rows: RowStruct, d: int) -> bool:
-    """Whether rows are so sparse that lazy steps pay."""
-    return isinstance(rows, CSR) and d * (len(rows.indptr) - 1) >= _sizes.MIN_COLUMNS_PER_ENTRY * len(rows.indices)
 
 
 class SagaProblem(NamedTuple):
@@ -58,6 +52,8 @@ class SagaSolver:
     """SAGA with any penalty: O(nnz of the row) per step for wide sparse rows and an elastic net, O(d) otherwise."""
 
     penalty: Penalty
+    wide: float = field(default_factory=lambda: _sizes.MIN_COLUMNS_PER_ENTRY)
+    """Columns for each entry of a row from which on steps are lazy."""
 
     def problem(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None, summary: FirstPass) -> SagaProblem:
         """The constants of all steps."""
@@ -89,12 +85,16 @@ class SagaSolver:
         order = np.minimum(order, len(limits) - 1)
         beta = problem.p * (1.0 - problem.p)
         for rows, (at,), steps in table.sweep(order, centre=centre):
-            if isinstance(self.penalty, L2 | ElasticNet) and is_wide(rows, len(state.w)):
+            if isinstance(self.penalty, L2 | ElasticNet) and self._is_wide(rows, len(state.w)):
                 columns = lazy_columns(problem, self.penalty, beta, state, len(at))
                 sweep_lazy_saga(rows, at, order[steps], problem, columns, state.table)
             else:
                 sweep_saga(rows, at, order[steps], problem, self.penalty, beta, state)
         return state
+
+    def _is_wide(self, rows: RowStruct, d: int) -> bool:
+        """Whether rows are so sparse that lazy steps pay."""
+        return isinstance(rows, CSR) and d * (len(rows.indptr) - 1) >= self.wide * len(rows.indices)
 
 
 @kernel(inner=True)

@@ -97,7 +97,7 @@ class GroupMomentsRanker(LinearRanker):
         self
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        rows = LabelledDataset.in_memory(table, is_pos, weight, self.classes_)
+        rows = LabelledDataset.from_table(table, is_pos, weight, self.classes_)
         labels, _, moments = self._group_moments(rows, groups)
         if not first:
             labels, moments = joined_groups(type(self).__name__, self.groups_, self._moments, labels, moments)

@@ -45,16 +45,16 @@ class LabelledDataset(NamedTuple):
     """The first rows of positive weight of each set, then the first row of weight zero."""
 
     @classmethod
-    def in_memory(
+    def from_table(
         cls, table: Table, labels: np.ndarray, weight: np.ndarray | None, classes: np.ndarray, n_sets: int = 2
     ) -> "LabelledDataset":
         """The rows of a table in memory as one part; ``labels`` are numbers of sets, or whether rows are positive."""
         codes = labels.view(np.int8) if labels.dtype == bool else labels
         counts = [label_count(codes == number, weight) for number in range(n_sets)]
-        return cls.of_counts(MemoryDataset(table, codes, weight), classes, [counts])
+        return cls.from_counts(MemoryDataset(table, codes, weight), classes, [counts])
 
     @classmethod
-    def in_parts(
+    def from_parts(
         cls, parts: Dataset, sizes: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, classes: np.ndarray
     ) -> "LabelledDataset":
         """Rows in parts of these sizes, with classes and weights that are in memory."""
@@ -62,10 +62,10 @@ class LabelledDataset(NamedTuple):
         codes = np.split(is_pos.view(np.int8), ends)
         weights = [None] * len(sizes) if weight is None else np.split(weight, ends)
         counts = [[label_count(own == k, w) for k in (0, 1)] for own, w in zip(codes, weights, strict=True)]
-        return cls.of_counts(parts.relabelled(partial(part_with_labels, codes, weights)), classes, counts)
+        return cls.from_counts(parts.relabelled(partial(part_with_labels, codes, weights)), classes, counts)
 
     @classmethod
-    def of_counts(cls, parts: Dataset, classes: np.ndarray, counts: list[list[LabelCount]]) -> "LabelledDataset":
+    def from_counts(cls, parts: Dataset, classes: np.ndarray, counts: list[list[LabelCount]]) -> "LabelledDataset":
         """Rows in parts that are labelled with numbers of sets, with the counts of each set in each part."""
         by_set = list(zip(*counts, strict=True))
         first, first_weighed, first_idle = (
@@ -125,7 +125,7 @@ class LabelledDataset(NamedTuple):
         table = self.parts.row_table(self.every.sum(axis=1))
         labels, weight = self.labels()
         weight = None if weight is None else rescale_weights(weight)
-        return LabelledDataset.in_memory(table, labels, weight, self.classes, self.counts.shape[1])
+        return LabelledDataset.from_table(table, labels, weight, self.classes, self.counts.shape[1])
 
     def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""

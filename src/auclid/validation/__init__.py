@@ -22,6 +22,7 @@ from auclid.validation.results import (
     finite_state,
     fitted,
     largest,
+    last_step,
     measurable,
     mergeable,
     warn_if_constant_scores,

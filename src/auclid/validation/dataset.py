@@ -82,13 +82,13 @@ def _in_memory(estimator: Any, table: Table, y: np.ndarray, sample_weight: Any, 
     classes = np.unique(y) if multiclass else vectors.two_classes(estimator, y)
     if len(classes) > 2:
         estimator.classes_ = classes
-        return LabelledDataset.in_memory(table, np.searchsorted(classes, y), weight, classes, len(classes))
+        return LabelledDataset.from_table(table, np.searchsorted(classes, y), weight, classes, len(classes))
     if multiclass:
         vectors.two_classes(estimator, classes)
     is_pos = y == classes[1]
     vectors.both_weighed(estimator, is_pos, weight)
     estimator.classes_ = classes
-    return LabelledDataset.in_memory(table, is_pos, weight, classes)
+    return LabelledDataset.from_table(table, is_pos, weight, classes)
 
 
 def _partitioned(estimator: Any, X: Any, y: Any, sample_weight: Any, multiclass: bool) -> LabelledDataset:
@@ -141,7 +141,8 @@ def _refuse_extra_column(estimator: Any, **given: Any) -> None:
 
 def count_labels(parts: Dataset, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledDataset:
     """Rows in parts, with what the counts of labels tell of sets of labels."""
-    return LabelledDataset.of_counts(parts, classes, [[_count_set(part, labels) for labels in sets] for part in counts])
+    of_sets = [[_count_set(part, labels) for labels in sets] for part in counts]
+    return LabelledDataset.from_counts(parts, classes, of_sets)
 
 
 def _count_set(part: dict, labels: list) -> LabelCount:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 
 from auclid.data import Table
 from auclid.errors import owner_name
@@ -100,6 +101,11 @@ def fitted(estimator: Any, attribute: str = "classes_") -> None:
             f"This {owner_name(estimator)} instance is not fitted yet. Call 'fit' with appropriate arguments "
             "before using this estimator."
         )
+
+
+def last_step(model: Any) -> Any:
+    """The model itself, or the last step of a pipeline."""
+    return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 def mergeable(a: Any, b: Any) -> None:

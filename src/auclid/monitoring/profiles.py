@@ -42,16 +42,19 @@ class ColumnProfile(NamedTuple):
     """Counts of a column: of bins between edges, or of levels and all other levels; and of missing values."""
 
     name: str
+    """The column; "score" for the score."""
     kind: str
-    """number, date or text"""
+    """"number", "date" or "text"."""
     edges: list[float]
     """Upper edges of the bins of a number or date, all but the last."""
     levels: list[str]
+    """Levels of a text that are counted one by one."""
     counts: list[int]
     """Rows of each bin or level, of all other levels, and (last) missing ones; a number has no other levels."""
     low: float | None
+    """The least number; None where there is none."""
     high: float | None
-    """The least and the greatest number; None where there is none."""
+    """The greatest number; None where there is none."""
 
     @property
     def rows(self) -> int:
@@ -63,8 +66,11 @@ class Profile(NamedTuple):
     """Counts of the columns and the scores of some rows, and how well the model ranked them."""
 
     rows: int
+    """All rows."""
     columns: list[ColumnProfile]
+    """The columns that the model takes."""
     score: ColumnProfile
+    """The scores of the rows."""
     alert_rate: float | None
     """The share of rows that the model calls positive."""
     positives: float | None
@@ -72,6 +78,7 @@ class Profile(NamedTuple):
     auc: float | None
     """The AUC that the model is expected to have: None where only training rows are known."""
     auc_se: float | None
+    """Its standard error."""
     spreads: tuple[float, float] | None
     """The variances of the placements of positives and of negatives, where the AUC was measured: divided by the
     numbers of rows, they add up to the variance of an AUC."""
