@@ -104,13 +104,13 @@ def test_predict_writes_the_scores(data, tmp_path):
     frame[["x", "town"]].to_csv(tmp_path / "new.csv", index=False)
     result = run("predict", model, tmp_path / "new.csv", "--output", out)
     assert result.exit_code == 0, result.output
-    written = pd.read_csv(out)
+    written = pd.read_csv(out, float_precision="round_trip")
     np.testing.assert_allclose(written["score"], auclid.load(model).predict(frame[["x", "town"]]), rtol=1e-6)
     assert list(written.columns) == ["score"]
     for option, above in (("--alerts", 5), ("--threshold", np.sort(written["score"])[-8])):
         result = run("predict", model, tmp_path / "new.csv", "--output", out, option, above)
         assert result.exit_code == 0, result.output
-        called = pd.read_csv(out)
+        called = pd.read_csv(out, float_precision="round_trip")
         count = 5 if option == "--alerts" else 7
         assert (called["label"] == "alert").sum() == count and set(called["label"]) == {"alert", "rest"}
         assert called["score"][called["label"] == "alert"].min() > called["score"][called["label"] == "rest"].max()
