@@ -117,6 +117,8 @@ class Rival:
     def _answer(self):
         """Wait for the process to say that it is ready, or done."""
         said = next((line for line in self.process.stdout if line.startswith("AUCLID")), "AUCLID failed: it ended")
+        if self.process.poll() is not None:
+            self.process = None  # the next table gets another
         if "failed" in said:
             raise RuntimeError(f"{self.kind} {said.removeprefix('AUCLID ').strip()}")
 

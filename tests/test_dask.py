@@ -190,10 +190,25 @@ def test_columns_of_texts_are_made_a_block_at_a_time(monkeypatch, ranker, maps):
     monkeypatch.setattr(auclid.Columns, "transform", partwise(counted))
     parts = clone(pipeline).fit(ddf, labels)
     scores = parts.decision_function(ddf).compute()
+    assert min(rows) < 400
     if isinstance(ranker, LeastSquaresAUC) and not maps:  # others draw samples, or hold all rows that memory may hold
         assert max(rows) < 400
     near = 2e-3 if isinstance(ranker, RankSVM) else 1e-8
     np.testing.assert_allclose(scores, whole.decision_function(frame), rtol=near, atol=near)
+
+
+def test_rows_made_of_an_empty_partition_or_of_infinities():
+    frame, y, ddf = texts()
+    empty = ddf.map_partitions(lambda part, info=None: part.iloc[:0], meta=ddf._meta)
+    rows = dd.concat([ddf.partitions[:2], empty.partitions[2], ddf.partitions[2:]])
+    labels = cut(y, [80, 160, 160, 240, 320])
+    pipeline = make_pipeline(auclid.Columns(), LeastSquaresAUC())
+    whole = clone(pipeline).fit(frame, y)[-1].coef_
+    np.testing.assert_allclose(clone(pipeline).fit(rows, labels)[-1].coef_, whole, rtol=1e-9, atol=1e-12)
+    infinite = ddf.assign(a=ddf.a.where(ddf.a < 1.0, np.inf))
+    columns = auclid.Columns().fit(frame)
+    with pytest.raises(ValueError, match=r"Column 'a' of Columns must hold finite numbers, .*got infinity"):
+        LeastSquaresAUC().fit(columns.transform(infinite), cut(y, [80, 160, 240, 320]))
 
 
 def test_a_lazy_array_that_was_assigned_to_is_what_it_holds_now():

@@ -4,6 +4,7 @@ Kernels and the bodies of generic functions are left to Numba; constructors and 
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +124,11 @@ def test_mypy_excuses_no_module():
 
 def test_no_text_holds_the_marks_of_a_merge():
     folders = [ROOT / name for name in ("docs", "src", "papers", "tests", "benchmarks", "examples", "tools")]
-    texts = [path for folder in folders for end in ("md", "py", "toml", "html") for path in folder.rglob(f"*.{end}")]
-    marked = [path for path in [*texts, *ROOT.glob("*.md")] if "\n<<<<<<< " in path.read_text(encoding="utf-8")]
-    assert marked == []
+    ends = "md", "py", "toml", "html", "css", "js", "yml", "csv", "svg", "txt"
+    texts = [path for folder in folders for end in ends for path in folder.rglob(f"*.{end}")]
+    mark = re.compile(r"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
+    assert [path for path in [*texts, *ROOT.glob("*.*")] if path.is_file() and mark.search(_text(path))] == []
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", errors="replace")

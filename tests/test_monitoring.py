@@ -60,6 +60,8 @@ def test_the_index_of_texts_and_missing_values():
     assert population_stability(["a", "b"] * 50, ["b", "a"] * 20) == 0.0
     assert population_stability(["a", "b"] * 50, ["a", "c"] * 50) > 1.0
     assert population_stability([1.0, 2.0] * 50, [1.0, np.nan] * 50) > 1.0
+    mixed = [np.array(values * 10, dtype=object) for values in ([True, 1, "a"], [1, True, "a"], [1, 1, "a"])]
+    assert population_stability(mixed[0], mixed[1]) == 0.0 and population_stability(mixed[0], mixed[2]) > 1.0
     assert np.isfinite(population_stability([1.0] * 10, [2.0] * 10))
 
 

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -361,6 +362,8 @@ CONTRACT = [  # y, unlabeled, classes, numbers of unlabelled rows
     ([False, True, False, True, None, None], "auto", [False, True], [4, 5]),
     (["a", "b", "a", "b", None, NAN], "auto", ["a", "b"], [4, 5]),
     (["a", "b", "a", "b", "?", None], "?", ["a", "b"], [4, 5]),
+    (["a", "b", "a", "b", "?", pd.NA], "?", ["a", "b"], [4, 5]),
+    ([0, 1, 0, 1, -1, pd.NA], -1, [0, 1], [4, 5]),
     (["no", "yes", "no", "yes", "no", "yes"], "auto", ["no", "yes"], []),
     ([0, 1, 0, 1, 2, 2], 2, [0, 1], [4, 5]),
     ([-1, 1, -1, 1, 0, 0], 0, [-1, 1], [4, 5]),
@@ -373,9 +376,9 @@ CONTRACT = [  # y, unlabeled, classes, numbers of unlabelled rows
 @pytest.mark.parametrize("cls", EVERY)
 def test_which_rows_are_unlabelled(cls, y, unlabeled, classes, free):
     X = np.random.default_rng(0).standard_normal((6, 2))
-    model = quiet(quick(cls, unlabeled=unlabeled), X, np.array(y, dtype=object if None in y else None))
+    model = quiet(quick(cls, unlabeled=unlabeled), X, np.array(y, dtype=object if {None, pd.NA} & set(y) else None))
     assert model.classes_.tolist() == classes
-    plain = np.where([label == classes[1] for label in y], 1, 0)
+    plain = np.where([label is not pd.NA and label == classes[1] for label in y], 1, 0)
     plain[free] = -1
     same = quiet(quick(cls, unlabeled=-1), X, plain)
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))

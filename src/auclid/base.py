@@ -1,7 +1,7 @@
 """The ranker base classes: all of scikit-learn's demands, once.
 
-`Ranker` knows labels, `predict` and `score`. `LinearRanker` adds ``coef_``, ``intercept_`` and
-`decision_function`. `StreamRanker` owns the loop of every method that learns a row (or a pair) a step.
+`Ranker` knows labels, `predict` and `score`. `TableScores` has `decision_function`, `LinearRanker` adds ``coef_`` and
+``intercept_``. `StreamRanker` owns the loop of every method that learns a row (or a pair) a step.
 """
 
 from abc import abstractmethod
@@ -163,7 +163,7 @@ class TableScores:
     """Scores of a fitted estimator: a subclass computes those of a checked table in ``_table_scores``."""
 
     _fitted_attribute: ClassVar[str] = "coef_"
-    """What an estimator has that was fitted."""
+    """The name of an attribute that `fit` sets."""
 
     @partwise
     def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
@@ -172,8 +172,9 @@ class TableScores:
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Rows of files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a
-            dask collection the answer is lazy.
+            With the columns of the training rows; with a precomputed kernel, a column for each training row. Rows of
+            files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a dask
+            collection the answer is lazy.
 
         Returns
         -------

@@ -82,11 +82,8 @@ def _uncovered(frame: pd.DataFrame) -> list[str]:
     """The section on what is not covered: methods without a published form in the record, and values without data."""
     lost = int((frame["status"] == "missing").sum())
     names = variants.without_published_form()
-    forms = (
-        f"Every name with a table was also run as published, but for {', '.join(names)}."
-        if names
-        else ("Every name with a table was also run as published.")
-    )
+    but = f", but for {', '.join(names)}" if names else ""
+    forms = f"Every name with a table was also run as published{but}; notes by the tables name the cells that were not."
     return [heading("Not covered"), f"{counted(lost, 'value')} of datasets that we do not have. {forms}"]
 
 

@@ -65,7 +65,7 @@ def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def figures_table(heads: Sequence[str], lines: Iterable[str]) -> str:
+def number_table(heads: Sequence[str], lines: Iterable[str]) -> str:
     """A table of figures, which scrolls on a phone; the first head that is not empty is that of the names."""
     at = next(k for k, head in enumerate(heads) if head)
     kinds = ("scope='col' class='name'" if k == at else "scope='col'" for k in range(len(heads)))

@@ -225,12 +225,9 @@ class _Expansion(NamedTuple):
         """The move of weights and scores, with that of the offset."""
         return Move(move.w, move.scores + self.offset - (self.share * move.scores).sum(axis=0))
 
-    def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows) -> np.ndarray:
-        """The Hessian of the last model: moments about the mean, and the penalty."""
+    def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, cost: Any) -> np.ndarray:
+        """The Hessian of the last model: moments about the mean, and the penalty at this cost."""
         sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, -1]))
-        cost = models.cost
-        if isinstance(cost, np.ndarray) and cost.ndim > 1:
-            cost = cost[:, -1]
         H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, cost)
         H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
         return H
@@ -238,7 +235,8 @@ class _Expansion(NamedTuple):
 
 def _preconditioner(models: LogisticModels, at: _Expansion, basis: Basis, rows: CardRows) -> Any:
     """The Cholesky factor of the Hessian of the last model, with half the digits."""
-    H = at.hessian(models, basis, rows).astype(np.float32)
+    cost: Any = models.cost
+    H = at.hessian(models, basis, rows, cost[:, -1] if np.ndim(cost) > 1 else cost).astype(np.float32)
     H[np.diag_indices_from(H)] *= 1.0 + 1e-5
     return linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
 
@@ -275,8 +273,10 @@ def _monotone_step(
 ) -> Move:
     """`_newton_step` to the least of each quadratic whose shapes rise or fall as they may.
 
-    The Hessian of the model of all rows serves those of the folds, too, which share four fifths of its rows.
+    The Hessian of the model of all rows serves those of the folds, too, which share four fifths of its rows, with the
+    largest cost of any: a smaller one would make steps too long.
     """
-    H = at.hessian(models, basis, rows)
+    cost: Any = models.cost
+    H = at.hessian(models, basis, rows, cost.max(axis=1) if np.ndim(cost) > 1 else cost)
     new = solve_monotone(H, at.descent + H @ W, monotone, W)
     return at.with_offset(Move(new - W, models.Z @ (new - W)))

@@ -76,7 +76,7 @@ class Target(Protocol):
         """The AUC, or concordance, of each line of scores; nan where no two rows are comparable."""
 
     def left_to_gain(self, auc: float) -> float:
-        """What scores of this `auc` leave: of few positives, in average precision."""
+        """1 - AUC, times the negatives per positive where positives are the rarer class: what models may still gain."""
 
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> BasisSums | OrderSums:
         """What gives the moments of all rows and of those outside each fold."""

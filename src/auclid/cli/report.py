@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import cells, figures_table, filled, named_row, with_ends
+from auclid._page import cells, filled, named_row, number_table, with_ends
 from auclid._page import page as whole_page
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._shapes import by_importance
@@ -104,7 +104,7 @@ def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison])
     after = "95 % interval", "against best baseline", "p", "average precision", "p", "fit, s"
     sections = "".join(
         f'<section class="wide"><h2>{escape(name)}</h2><p class="facts">{escape(_facts(each, each.is_pos))}</p>'
-        f"{figures_table(['', 'model', _measure(each), *after], _leaderboard(each.found.models))}</section>"
+        f"{number_table(['', 'model', _measure(each), *after], _leaderboard(each.found.models))}</section>"
         for name, each in results.items()
     )
     lines = "".join(
@@ -165,7 +165,7 @@ def _explained(result: HeldOutComparison) -> str:
         for shape in by_importance(result.shapes)[:SHAPES]
     )
     return (
-        f'<section class="wide"><h2>What {escape(best.name)} looks at</h2>{figures_table(heads, lines)}'
+        f'<section class="wide"><h2>What {escape(best.name)} looks at</h2>{number_table(heads, lines)}'
         '<p class="caption">On rows that it has not learnt from, each column shuffled three times. Columns that say '
         "the same share what they are worth.</p>"
         f'<div class="shapes">{shapes}</div></section>'
@@ -182,7 +182,7 @@ def _blocks(result: HeldOutComparison) -> str:
         lines.append(named_row(f"{each.start} to {each.end}", figures))
     heads = "tested on", "rows", "positives", "AUC", "average precision"
     return (
-        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2>{figures_table(heads, lines)}'
+        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2>{number_table(heads, lines)}'
         '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
     )
 

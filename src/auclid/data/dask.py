@@ -45,7 +45,7 @@ class DaskDataset(Dataset):
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
-        numbers = _row_blocks(X) if allow_categorical else unmade_blocks(X) or _row_blocks(X)
+        numbers = _row_blocks(X) if allow_categorical else transform_inputs(X) or _row_blocks(X)
         labels, weights = (
             column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
             for name, part in (("y", y), ("sample_weight", weight))
@@ -206,8 +206,8 @@ def made_part(
     ``known``: what the numbers of some columns stand for.
     """
     where = f"Partition {number} of X given to {owner}"
-    if isinstance(block, Unmade):
-        X = MadeRows(block, where, kind)
+    if isinstance(block, TransformInput):
+        X = TransformedRows(block, where, kind)
     else:
         X = checked_block(block, where, kind, known)
     labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
@@ -235,31 +235,31 @@ def checked_block(block: Any, where: str, kind: tuple[np.dtype, int, bool], know
     return X
 
 
-class Unmade(NamedTuple):
+class TransformInput(NamedTuple):
     """Rows of a partition, as a frame, a table or a block, and the function that makes others of them."""
 
     rows: Any
     function: Callable
 
 
-class MadeRows(Table):
+class TransformedRows(Table):
     """The rows that a function makes of a partition, a block at a time: they may be many times as wide.
 
     ``where`` is what errors call the partition, ``kind`` is as of `made_part`.
     """
 
-    def __init__(self, unmade: Unmade, where: str, kind: tuple[np.dtype, int, bool]) -> None:
-        self._unmade, self._where, self._kind = unmade, where, kind
-        self.shape = int(unmade.rows.shape[0]), kind[1]
+    def __init__(self, rows: TransformInput, where: str, kind: tuple[np.dtype, int, bool]) -> None:
+        self._input, self._where, self._kind = rows, where, kind
+        self.shape = int(rows.rows.shape[0]), kind[1]
 
     @property
     def dtype(self) -> np.dtype:
         return self._kind[0]
 
     def part(self, index: Index) -> Block:
-        rows = self._unmade.rows
+        rows = self._input.rows
         chosen = rows.iloc[index] if hasattr(rows, "iloc") else as_table(rows).part(index)
-        return checked_block(self._unmade.function(chosen), self._where, self._kind, {})
+        return checked_block(self._input.function(aligned(chosen)), self._where, self._kind, {})
 
     def block_rows(self) -> int:
         return max(1, _sizes.STRETCH_BYTES // (8 * max(1, self.shape[1])))
@@ -401,7 +401,7 @@ def lazily(
     from dask.highlevelgraph import HighLevelGraph
 
     given = _given_rows(owner, X, allow_missing, allow_categorical)
-    made = _calls(answered_by_blocks, function, given)
+    made = _calls(apply_by_blocks, function, given)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(made)
     tail = () if width is None else (width,)
     name = f"auclid-{uuid.uuid4().hex}"
@@ -409,11 +409,11 @@ def lazily(
     graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
     array: Any = da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
     if tail:
-        array.auclid_origin = Origin(name, given, function)
+        array.auclid_transform = LazyTransform(name, given, function)
     return array
 
 
-class Origin(NamedTuple):
+class LazyTransform(NamedTuple):
     """What a lazy array of rows was made of: a solver takes these, and makes the array's rows a block at a time."""
 
     name: str
@@ -423,36 +423,38 @@ class Origin(NamedTuple):
     function: Callable
 
 
-def unmade_blocks(X: Any) -> list:
-    """A promise of `Unmade` for each partition of an array that `lazily` gave; none for any other collection."""
-    origin = getattr(X, "auclid_origin", None)
-    return [] if origin is None or origin.name != X.name else _calls(unmade, origin.function, origin.given)
+def transform_inputs(X: Any) -> list:
+    """A promise of `TransformInput` for each partition of an array that `lazily` gave; else none."""
+    transform = getattr(X, "auclid_transform", None)
+    if transform is None or transform.name != X.name:
+        return []
+    return _calls(transform_input, transform.function, transform.given)
 
 
-def unmade(function: Callable, part: Any) -> Unmade:
+def transform_input(function: Callable, part: Any) -> TransformInput:
     """The rows of a part, or a frame, and what others are made by."""
-    return Unmade(part.X if isinstance(part, Part) else part, function)
+    return TransformInput(part.X if isinstance(part, Part) else part, function)
 
 
-def answered_by_blocks(function: Callable, part: Any) -> Any:
+def apply_by_blocks(function: Callable, part: Any) -> Any:
     """A function of a part's rows, or of a frame, that gives a value or a row for each row."""
     rows = part.X if isinstance(part, Part) else part
-    if not isinstance(rows, MadeRows) or not rows.shape[0]:
-        return answered(function, part)
+    if not isinstance(rows, TransformedRows) or not rows.shape[0]:
+        return apply_whole(function, part)
     return concatenate_rows([function(block) for _, block in rows.blocks()])
 
 
-def answered(function: Callable, part: Any) -> Any:
+def apply_whole(function: Callable, part: Any) -> Any:
     """A function of a part's rows, or of a frame."""
     rows = part.X if isinstance(part, Part) else part
-    return function(rows.part(slice(None)) if isinstance(rows, MadeRows) else rows)
+    return function(rows.part(slice(None)) if isinstance(rows, TransformedRows) else rows)
 
 
 def partition_calls(
     owner: str, X: Any, function: Callable, allow_missing: bool = False, allow_categorical: bool = False
 ) -> list:
     """A promise of function(rows) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
-    return _calls(answered, function, _given_rows(owner, X, allow_missing, allow_categorical))
+    return _calls(apply_whole, function, _given_rows(owner, X, allow_missing, allow_categorical))
 
 
 def _calls(how: Callable, function: Callable, given: list) -> list:

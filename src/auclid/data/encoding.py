@@ -261,7 +261,7 @@ def as_texts(column: Column) -> np.ndarray:
 
 
 class _TextOf(dict):
-    """{value: its text}, made when a value is first met: columns of texts have few different ones."""
+    """{value: its text} of a column that holds strings only, made when a value first appears: few of them differ."""
 
     def __missing__(self, value: Any) -> str | None:
         text = self[value] = as_text(value)
@@ -269,7 +269,7 @@ class _TextOf(dict):
 
 
 class _TextOfTyped(dict):
-    """{(value, its type): its text}: 1, 1.0 and True are equal, their texts are not."""
+    """{(value, its type): its text}: 1, 1.0 and True are equal, and their texts differ."""
 
     def __missing__(self, key: tuple[Any, type]) -> str | None:
         text = self[key] = as_text(key[0])

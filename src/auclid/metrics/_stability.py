@@ -66,7 +66,7 @@ def population_stability(expected: ArrayLike, actual: ArrayLike, *, bins: int = 
     if before.dtype.kind == "f" and after.dtype.kind == "f":
         edges = bin_edges(before, bins)
         return stability_index(bin_counts(before, edges), bin_counts(after, edges))
-    texts = [as_texts(Column("", "text", each.astype(object))).tolist() for each in (before, after)]
+    texts = [as_texts(Column("", "category", each.astype(object))).tolist() for each in (before, after)]
     levels = {level: k for k, level in enumerate(dict.fromkeys([*texts[0], *texts[1]]))}
     return stability_index(*(np.bincount([levels[text] for text in each], minlength=len(levels)) for each in texts))
 

@@ -201,7 +201,7 @@ class KernelRankSVM(CallbackSupportMixin, TableScores, Ranker):
         for _ in fit_iterations(self, self.max_iter, attributes, X, y):
             if state.finished:
                 break
-            state = newton.update(state)
+            state = state.step()
         warn_unless_converged(self, state)
         self.n_iter_ = max(1, state.n_iter)
         self.__dict__.update(attributes())

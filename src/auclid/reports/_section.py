@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from auclid._page import embedded_json, figures_table, filled, named_row, read, signed, with_ends
+from auclid._page import embedded_json, filled, named_row, number_table, read, signed, with_ends
 from auclid.metrics import GroupAUC
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
@@ -59,7 +59,7 @@ def difference_section(found: list[Difference], first: str, second: str) -> str:
     return (
         f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2>'
         f"<p>{escape(describe_differences(found))}</p>"
-        f"{figures_table(['measure', first, second, 'difference', 'p'], lines)}"
+        f"{number_table(['measure', first, second, 'difference', 'p'], lines)}"
         '<p class="caption">Paired on the same rows; 95 % intervals.</p></section>'
     )
 
@@ -73,7 +73,7 @@ def group_section(found: GroupAUC, name: str) -> str:
     heads = ["group", "AUC", "positives", "negatives", *(f"against {group}" for group in found.intervals)]
     return (
         f'<section class="wide"><h2>{escape(name)} by group</h2><p>{escape(describe_groups(found))}</p>'
-        f"{figures_table(heads, lines)}"
+        f"{number_table(heads, lines)}"
         '<p class="caption">AUC within each group, with 95 % intervals; "against": its positives and the negatives '
         "of that group. P-values allow for the choice of the pair.</p></section>"
     )

@@ -36,7 +36,7 @@ def partial_labels(y: Any, unlabeled: Any = "auto", known: Any = None) -> Partia
     y = column_or_1d(y, warn=True)
     unlabelled = np.array([is_missing(label) for label in y], dtype=bool) if y.dtype == object else y != y
     if not is_auto(unlabeled) and unlabeled is not None:
-        unlabelled |= y == unlabeled
+        unlabelled[~unlabelled] = y[~unlabelled] == unlabeled  # pd.NA is neither equal nor unequal
     there = _one_kind(y[~unlabelled])
     labels = np.unique(there)
     if is_auto(unlabeled) and _minus_one_marks(labels, known):
