@@ -143,6 +143,7 @@ def test_names_of_groups_are_escaped_in_html():
 
 @pytest.mark.parametrize("function", [metrics.auc_interval, metrics.compare_auc, metrics.rates_at, metrics.top_k])
 def test_help_shows_short_types_and_then_the_summary(function):
-    signature, summary = pydoc.plaintext.document(function).splitlines()[:2]
-    assert "ArrayLike" in signature and "numpy._typing" not in signature
-    assert summary.strip() == function.__doc__.splitlines()[0].strip()
+    said = pydoc.plaintext.document(function)  # from Python 3.13 on a long signature takes a line for each parameter
+    signature, _, rest = said.partition("\n    " + function.__doc__.splitlines()[0].strip())
+    assert "ArrayLike" in signature and "numpy._typing" not in signature and rest
+    assert signature.count("(") == signature.count(")")

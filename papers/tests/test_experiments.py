@@ -597,6 +597,7 @@ SAID = {
     "k-means on ten rows each": {"feature_map__rows_per_landmark"},
     "NSOLAM on centred features": {"ranker__centre"},
     "Fourier features in pairs of waves": {"feature_map__form"},
+    "FBAM has pairs of waves": {"feature_map__form"},
     "FOAM and FCBR have waves of length 1": {"feature_map__form"},
     "the derived step of the covariance": {"covariance", "ranker__covariance", "ranker__mean_step"},
     "Uni-Exp centred rows": {"centre"},
