@@ -87,7 +87,7 @@ def degrees(terms: np.ndarray, stratum: np.ndarray) -> float:
 def degrees_of_sums(second: ArrayLike, fourth: ArrayLike, count: ArrayLike) -> float:
     """`degrees` from the sums of second and of fourth powers of the terms of each stratum, and their number."""
     second, size = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64), 1.0)
-    noise = float(np.sum(fourth) - np.sum(second**2 / size))
+    noise = float(np.asarray(fourth, np.float64).sum() - (second**2 / size).sum())
     by_spread = 2.0 * float(second.sum()) ** 2 / noise if noise > 0.0 else np.inf
     return max(MIN_DEGREES, min(by_spread, welch_degrees(second, count)))
 

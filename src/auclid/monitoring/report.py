@@ -463,7 +463,7 @@ def _inflation(periods: Sequence[Period], expected: float) -> float:
     weight = np.array([each.positives for each in periods], dtype=np.float64)
     normal = np.array([_normal_error(expected, each) for each in periods])
     found = np.array([each.auc_se or 0.0 for each in periods])
-    return float(np.sqrt(max(1.0, (weight @ np.square(found)) / (weight @ np.square(normal)))))
+    return float(np.sqrt(max(1.0, float(weight @ np.square(found)) / float(weight @ np.square(normal)))))
 
 
 def _normal_error(auc: float, period: Period) -> float:
