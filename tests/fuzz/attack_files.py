@@ -12,6 +12,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    resource = None  # type: ignore[assignment]
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -37,6 +42,9 @@ TRAP = "');alert(1);('"
 
 LIMIT = 100 << 20
 """Bytes that a load may take beyond the size of the file."""
+
+USE = 2 << 30
+"""Bytes that one call of a loaded model may ask for."""
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -352,11 +360,29 @@ def use(model: Any) -> None:
 
 
 def _quietly(model: Any, name: str, *args: Any) -> Any:
-    """What a method gives, or None: after an edited file any error will do, as long as it is one."""
+    """What a method gives, or None: after an edited file any error will do, unless it is for want of memory."""
     try:
-        return getattr(model, name)(*args)
+        with limited_memory(USE):
+            return getattr(model, name)(*args)
+    except MemoryError as error:
+        raise Found("memory", f"{name} of a {type(model).__name__}: {str(error)[:200]}") from error
     except (*POLITE, Exception):
         return None
+
+
+@contextlib.contextmanager
+def limited_memory(more: int) -> Iterator[None]:
+    """Let the process have so many bytes more than now, where the system can limit them; its end would say nothing."""
+    if resource is None or not Path("/proc/self/statm").exists():
+        yield
+        return
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def reset_peak() -> int | None:

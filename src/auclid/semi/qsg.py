@@ -22,6 +22,9 @@ from auclid.stats.samples import SetSamples, stack_samples
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
 from auclid.validation import RowAccess
 
+MAX_BATCH_SIZE = 65_536
+"""A mini-batch is held whole, with its angles: memory must not depend on a number that somebody wrote into a file."""
+
 MAX_STEP_PARAMETER = 1e300
 """A larger theta or offset counts as this, so that their ratio, the step, is a number."""
 
@@ -55,7 +58,7 @@ class QSGS2AUC(CallbackSupportMixin, TableScores, PartlyLabelled):
         Iterations of `fit`, and of each call of `partial_fit`.
     n_components : int, default=32
         Frequencies per block.
-    batch_size : int, default=32
+    batch_size : int in [1, 65536], default=32
         Rows of each set per iteration, drawn with replacement.
     gamma : float in (0, inf), or None, default=None
         Inverse width of the kernel, as in scikit-learn. None: 1 over the median squared distance of two rows (over the
@@ -120,7 +123,7 @@ class QSGS2AUC(CallbackSupportMixin, TableScores, PartlyLabelled):
         "theta": [validation.real(closed="neither"), None],
         "n_iter": [validation.at_least(1)],
         "n_components": [validation.at_least(1)],
-        "batch_size": [validation.at_least(1)],
+        "batch_size": [validation.between(1, MAX_BATCH_SIZE)],
         "gamma": [validation.real(closed="neither"), None],
         "kernel": [StrOptions({"rbf", "laplacian"})],
         "loss": [StrOptions(set(LOSSES)), tuple],

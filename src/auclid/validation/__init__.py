@@ -12,7 +12,7 @@ from auclid.validation.dataset import (
     prepared_dataset,
 )
 from auclid.validation.groups import checked_groups
-from auclid.validation.parameters import at_least, checked, checked_with_parts, implements, real, unchanged
+from auclid.validation.parameters import at_least, between, checked, checked_with_parts, implements, real, unchanged
 from auclid.validation.partial_labels import PartialLabels, is_auto, partial_labels
 from auclid.validation.parts import decoded_parts, part_answers, partwise
 from auclid.validation.results import (

@@ -59,6 +59,11 @@ def at_least(low: int) -> Interval:
     return Whole(Integral, low, None, closed="left")
 
 
+def between(low: int, high: int) -> Interval:
+    """Constraint: a whole number from ``low`` to ``high``, both included."""
+    return Whole(Integral, low, high, closed="both")
+
+
 def real(low: float | None = 0.0, high: float | None = None, closed: str = "left") -> Interval:
     """Constraint: a real number in an interval, from ``low`` (included unless ``closed`` says otherwise)."""
     return Interval(Real, low, high, closed=closed)
