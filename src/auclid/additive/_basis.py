@@ -132,7 +132,7 @@ def _pooled(feature: Feature, coarse: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel
+@kernel(inner=True)
 def interval(knots: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
     """The interval of x among the knots low..high - 1, counted from low, and how far along it x is."""
     a, b = low, high - 1
@@ -154,7 +154,7 @@ def hat(knots: np.ndarray, step: np.ndarray, low: int, high: int, x: float) -> t
     return at, min(max(t, 0.0), 1.0)
 
 
-@kernel
+@kernel(inner=True)
 def touch(
     basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, index: np.ndarray, value: np.ndarray
 ) -> int:
@@ -298,7 +298,7 @@ def add_cross_products(
         begin[r] = e
 
 
-@kernel
+@kernel(inner=True)
 def room(basis: Basis, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Arrays for what one row touches; places are unsigned, so that none can count from the end: sums take half as
     long."""

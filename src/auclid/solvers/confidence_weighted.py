@@ -137,7 +137,7 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
         return 0.0 < limit < MODERATE_SIZE and all(np.abs(x).max(initial=0.0) < MODERATE_SIZE for x in arrays)
 
 
-@kernel
+@kernel(inner=True)
 def confidence_step(m: float, root_v: float, phi: float, C: float) -> tuple[float, float]:
     """alpha, and the root of z . cov z after the step, from the root before it; for a margin m < phi root_v."""
     zeta, psi = 1.0 + phi * phi, 1.0 + 0.5 * phi * phi
@@ -392,7 +392,7 @@ def any_negative(rows: RowStruct, count: int) -> bool:
     return False
 
 
-@kernel(fastmath=REORDER, allocates=False)
+@kernel(fastmath=REORDER, allocates=False, inner=True)
 def row_variance(rows: RowStruct, i: int, cov: np.ndarray) -> float:
     """x_i . cov x_i for a vector of variances cov."""
     total = 0.0
@@ -403,7 +403,7 @@ def row_variance(rows: RowStruct, i: int, cov: np.ndarray) -> float:
     return total
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def pair_variance_by_column(rows: RowStruct, i: int, j: int, x: np.ndarray, cov: np.ndarray) -> float:
     """z . cov z for a vector of variances cov, column by column; x contains row i before and after."""
     total = 0.0
@@ -421,7 +421,7 @@ def pair_variance_by_column(rows: RowStruct, i: int, j: int, x: np.ndarray, cov:
     return total
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def regularized_variance(rows: RowStruct, i: int, j: int, x: np.ndarray, cov: np.ndarray, C: float) -> float:
     """The sum of z^2 / (1/cov + C), column by column; x contains row i before and after."""
     total = 0.0
@@ -439,7 +439,7 @@ def regularized_variance(rows: RowStruct, i: int, j: int, x: np.ndarray, cov: np
     return total
 
 
-@kernel(fastmath=REORDER, allocates=False)
+@kernel(fastmath=REORDER, allocates=False, inner=True)
 def symmetric_product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
     """out = A x from the lower triangle of A, four rows at a time: each entry is read once and used twice."""
     d = x.shape[0]
@@ -466,7 +466,7 @@ def symmetric_product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
         out[r] = along_p + p[r] * a
 
 
-@kernel(fastmath={"contract"}, allocates=False)
+@kernel(fastmath={"contract"}, allocates=False, inner=True)
 def subtract_outer_product(A: np.ndarray, h: np.ndarray) -> None:
     """A -= h h' in the lower triangle of A."""
     for r in range(h.shape[0]):

@@ -140,7 +140,7 @@ def settle_row(rows: Any, i: int, state: FactorizationState, t: int, l1: float) 
         settle_column(state, row_entry(rows, i, e)[0], t, l1)
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, inner=True)
 def score_row(rows: Any, i: int, w: np.ndarray, V: np.ndarray, q: np.ndarray) -> float:
     """f(x_i) = w·x + ½ Σ_k [(Σ_j v_jk x_j)² − Σ_j v_jk² x_j²]; writes q_k = Σ_j v_jk x_j."""
     start, stop = row_span(rows, i)

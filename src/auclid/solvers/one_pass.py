@@ -353,7 +353,7 @@ def sweep_one_pass(
     return OnePassState(w=w, t=t, classes=classes, scatter=scatter, squares=squares)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def gradient(
     rows: RowStruct, i: int, c: int, steps: OnePassSteps, state: OnePassState, eta: float, work: GradientWork
 ) -> None:

@@ -169,7 +169,7 @@ def averaged_shrinkage(shrinkage: LazyShrinkage, weight: float) -> LazyShrinkage
     )
 
 
-@kernel
+@kernel(inner=True)
 def heap_push(heap: ColumnHeap, size: int, key: float, j: int) -> int:
     """Add column j to the heap; returns the new size."""
     keys, columns = heap.keys, heap.columns
@@ -183,7 +183,7 @@ def heap_push(heap: ColumnHeap, size: int, key: float, j: int) -> int:
     return size + 1
 
 
-@kernel
+@kernel(inner=True)
 def heap_pop(heap: ColumnHeap, size: int) -> int:
     """Remove the smallest entry of the heap; returns the new size."""
     keys, columns = heap.keys, heap.columns
@@ -212,7 +212,7 @@ def build_heap(columns: LazyColumns) -> int:
     return size
 
 
-@kernel
+@kernel(inner=True)
 def sum_columns(columns: LazyColumns, means: ClassMeans) -> None:
     """Recompute U and V, for columns without outstanding shrinkage."""
     u, U, V = columns.u, columns.U, columns.V

@@ -260,7 +260,7 @@ def find_partners(
     return count
 
 
-@kernel
+@kernel(inner=True)
 def absolute_alpha(steps: PairSteps, pair_square: float) -> float:
     """alpha, for pairs of this mean square length."""
     return steps.alpha * pair_square if steps.relative and pair_square > 0.0 else steps.alpha

@@ -133,19 +133,19 @@ def _initial_state(means: RunningMeans) -> SaddleState:
     return SaddleState(iterate, np.zeros(3), np.zeros(2), 0.0, 0.0, 0.0, 0.0, np.zeros(3), means)
 
 
-@kernel
+@kernel(inner=True)
 def row_scale(mean_square: np.ndarray) -> float:
     """E|x|^2, or 1 if it is zero."""
     return mean_square[0] if mean_square[0] > 0.0 else 1.0
 
 
-@kernel
+@kernel(inner=True)
 def scaled_radius(steps: SaddleSteps, size: float) -> float:
     """The radius for rows of this mean square length."""
     return steps.radius / np.sqrt(size) if steps.relative_radius else steps.radius
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def add_multiple(total: np.ndarray, factor: float, values: np.ndarray) -> None:
     """total += factor * values, in place."""
     for k in range(total.shape[0]):
@@ -221,7 +221,7 @@ def sweep_saddle(
     )
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def saddle_step(
     score: float, q: float, c: int, p: float, step: float, size: float, guarded: bool, aux: np.ndarray
 ) -> float:
@@ -242,7 +242,7 @@ def saddle_step(
     return move
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def expected_ascent(alpha: float, projections: np.ndarray, p: float, step: float) -> float:
     """alpha after a guarded step along its mean derivative over all rows, which does not depend on the row's class."""
     ascent = 2.0 * p * (1.0 - p) * step

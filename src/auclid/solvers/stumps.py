@@ -106,7 +106,7 @@ def stump_values(column: np.ndarray, threshold: float, missing: bool) -> np.ndar
     return np.where(np.isnan(column), missing, above).astype(np.float64)
 
 
-@kernel
+@kernel(inner=True)
 def pair_weights(low: np.ndarray, parts: np.ndarray) -> tuple[float, float]:
     """The weight of the pairs that a stump ranks correctly and wrongly.
 

@@ -69,7 +69,7 @@ class UnivariateSolver(StreamSolver[UnivariateState]):
         return float(base_step(self.steps.step, state.means.mean_square))
 
 
-@kernel
+@kernel(inner=True)
 def base_step(step: float, mean_square: np.ndarray) -> float:
     """The given step, or 1/E|x|^2 if it is zero (0 while E|x|^2 is zero)."""
     if step > 0.0:
@@ -77,7 +77,7 @@ def base_step(step: float, mean_square: np.ndarray) -> float:
     return 1.0 / mean_square[0] if mean_square[0] > 1e-300 else 0.0
 
 
-@kernel
+@kernel(inner=True)
 def wright_omega(log_a: float) -> float:
     """The u >= 0 with u + log u = log a, that is u e^u = a, by Newton's method from a point below it."""
     if log_a < -37.0:  # u = a to the last bit, and a may underflow

@@ -97,7 +97,7 @@ def advance_buffers(
     return window, ClassBuffers(*block_arrays(final_rows), held, seen, centre)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def admit_row(window: BufferWindow, k: int) -> None:
     """Put the row of step k into the buffer of its class, if it has a slot."""
     c, slot = window.label[k], window.slot[k]

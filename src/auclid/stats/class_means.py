@@ -178,7 +178,7 @@ def _(means: RunningMeans, rows: RowStruct, c: int, w: np.ndarray) -> float:
     return np.dot(means.total[c], w) / means.n[c] - centre_dot(rows, w)
 
 
-@kernel
+@kernel(inner=True)
 def stable_step(n: np.ndarray, mean_square: np.ndarray) -> float:
     """1 / (4 p (1-p) E|x|^2), the learning rate at which a row of average length is stable; p = n[1] / (n[0] + n[1])"""
     p = n[1] / (n[0] + n[1])

@@ -46,7 +46,7 @@ def _(stats: ClassScatter) -> float:
     return scatter_pair_square(stats.mean, stats.n, stats.trace)
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, inner=True)
 def scatter_pair_square(mean: np.ndarray, n: np.ndarray, trace: np.ndarray) -> float:
     """tr(Sigma+) + tr(Sigma-) + |mu+ - mu-|^2"""
     total = trace[0] / n[0] + trace[1] / n[1]
@@ -106,7 +106,7 @@ def subtract_mean(rows: RowStruct, i: int, mean: np.ndarray, difference: np.ndar
     return dot(difference, difference)
 
 
-@kernel(fastmath=REORDER, allocates=False)
+@kernel(fastmath=REORDER, allocates=False, inner=True)
 def dot(u: np.ndarray, v: np.ndarray) -> float:
     """u . v"""
     total = 0.0

@@ -173,7 +173,7 @@ def evaluate(function: MarginFunction, margins: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel
+@kernel(inner=True)
 def _lagrange_basis(x: float, frame: ChebyshevNodes, out: np.ndarray) -> int:
     """The cell of x; writes the value at x of each node's Lagrange polynomial (barycentric formula)."""
     nodes, weights = frame.nodes, frame.weights

@@ -269,7 +269,7 @@ def count_below(t: np.ndarray, s: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel
+@kernel(inner=True)
 def cell(x: float, low: float, scale: float, count: int) -> int:
     """Which cell holds x: never falls as x rises, so cells keep the order of what is in them; NaN goes to the first."""
     place = (x - low) * scale

@@ -218,7 +218,7 @@ def leaf_of(nodes: NodeArrays, root: int, columns: np.ndarray, i: int) -> int:
     return node
 
 
-@kernel
+@kernel(inner=True)
 def grow_tree(
     rule: Any, sample: BootstrapSample, size: int, draws: np.ndarray, wanted: int, nodes: NodeArrays, start: int
 ) -> int:
@@ -293,7 +293,7 @@ def _(
     return cut, purity(sample, lo, hi, cut, sums[0], sums[1])
 
 
-@kernel
+@kernel(inner=True)
 def column_range(sample: BootstrapSample, column: int, lo: int, hi: int) -> tuple[float, float]:
     """The least and the greatest value of a column, which it copies into the work space; NaN counts as the least."""
     x, rows, values = sample.columns[column], sample.rows, sample.values
@@ -310,7 +310,7 @@ def column_range(sample: BootstrapSample, column: int, lo: int, hi: int) -> tupl
     return low, high
 
 
-@kernel
+@kernel(inner=True)
 def purity(sample: BootstrapSample, lo: int, hi: int, cut: float, mass: int, positive: int) -> float:
     """Σ over both sides of (mass of positives)²/mass, by the values in the work space; greater is purer."""
     values = sample.values
@@ -322,7 +322,7 @@ def purity(sample: BootstrapSample, lo: int, hi: int, cut: float, mass: int, pos
     return side_purity(mass - mass_right, positive - positive_right) + side_purity(mass_right, positive_right)
 
 
-@kernel
+@kernel(inner=True)
 def side_purity(mass: int, positive: int) -> float:
     """(mass of positives)²/mass of one side."""
     return float(positive) * float(positive) / float(mass) if mass > 0 else 0.0

@@ -88,7 +88,7 @@ def _(
     return rule.cuts[column, last], gain
 
 
-@kernel
+@kernel(inner=True)
 def sum_by_bin(rule: BestSplit, sample: BootstrapSample, column: int, lo: int, hi: int) -> tuple[int, int]:
     """Sum the mass of a node's rows, and of the positives, by bin; returns the first and the last bin with rows."""
     codes, bins, masses, positives = rule.codes[column], rule.bins, rule.masses, rule.positives
@@ -106,7 +106,7 @@ def sum_by_bin(rule: BestSplit, sample: BootstrapSample, column: int, lo: int, h
     return low, high
 
 
-@kernel
+@kernel(inner=True)
 def best_boundary(rule: BestSplit, low: int, high: int, mass: int, positive: int) -> tuple[int, float]:
     """The last bin of the left side in the purest split, and the purity of that split."""
     last, best_gain, mass_left, positive_left = low, -1.0, 0, 0
