@@ -200,6 +200,7 @@ class Report:
         shown = [d for d in here if d.differs or d.note]
         other = [(d, f"{d.differs} {d.note}".strip()) for d in shown]
         notes += _data_notes("Not the paper's data, or a part of it (see the tables above)", one, other)
+        notes += [note["note"] for note in one.notes]
         return [*blocks, md.bullets(notes)]
 
 
