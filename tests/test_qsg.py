@@ -314,5 +314,5 @@ def test_a_batch_with_a_row_beyond_measure_is_refused_whole(huge):
 
 def test_a_mini_batch_that_memory_could_not_hold_is_refused():
     X, y = np.arange(8.0).reshape(4, 2), np.array([0, 1, 0, -1])
-    with pytest.raises(ValueError, match=r"'batch_size' parameter of QSGS2AUC must be an int in the range \[1, 65536\]"):
+    with pytest.raises(ValueError, match=r"'batch_size' parameter of QSGS2AUC must be .*range \[1, 65536\]"):
         QSGS2AUC(batch_size=10**8).fit(X, y)
