@@ -208,6 +208,21 @@ def test_buffers_that_count_wrongly_are_refused(held, tmp_path):
     refused(forged(tmp_path, OAM(buffer_size=5, random_state=0).partial_fit(*sample()), change))
 
 
+def test_an_endless_array_without_entries_is_refused(tmp_path):
+    def change(tree, parts):
+        parts["empty.npy"] = npy(np.zeros((0, 3 * 10**8)))
+        tree["estimator"][1]["stray"] = {"array": "empty.npy"}
+
+    assert "without an entry" in refused(forged(tmp_path, learnt(SPAM()), change))
+
+
+def test_columns_that_nothing_was_learnt_about_are_refused(tmp_path):
+    def change(tree, parts):
+        tree["estimator"][1]["n_features_in_"] = 10**8
+
+    assert "does not fit together" in refused(forged(tmp_path, learnt(Columns()), change))
+
+
 def test_a_member_is_read_once(tmp_path):
     def change(tree, parts):
         parts["large.npy"] = npy(np.zeros(1000))

@@ -328,6 +328,10 @@ class Columns(TransformerMixin, BaseEstimator):
             start += each.width
         return out
 
+    def _sound(self) -> bool:
+        """Whether what was loaded is about as many columns as it says."""
+        return not hasattr(self, "kinds_") or len(self.kinds_) == self.n_features_in_
+
     def _comes_out_sparse(self) -> bool:
         """Whether there are many columns, and most of what comes out are zeros."""
         width, filled = self._n_features_out, len(self._numeric_names()) + len(self._levels)

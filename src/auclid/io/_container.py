@@ -32,6 +32,10 @@ MAX_JSON_VALUES = 1 << 22
 """Values in one JSON text. Two bytes of text can become sixty bytes of Python objects."""
 
 
+MAX_EMPTY_LENGTH = 1 << 25
+"""The longest side of an array without entries. It takes no byte of the file, and its sums would take any memory."""
+
+
 class ModelFileError(ValueError):
     """The file is not a model file, or not one that this version of auclid can read safely."""
 
@@ -151,6 +155,8 @@ def read_array_header(content: bytes) -> ArrayHeader:
     right_size = min(shape, default=1) >= 0 and count * dtype.itemsize == len(content) - start
     if dtype.hasobject or not right_size or dtype.itemsize > len(content):
         raise ModelFileError(f"it holds an array of {dtype} that does not have the {count} entries it claims.")
+    if count == 0 and max(shape) > MAX_EMPTY_LENGTH:
+        raise ModelFileError(f"it holds an array of shape {shape}: more columns than are believed without an entry.")
     return shape, fortran, dtype, start
 
 
