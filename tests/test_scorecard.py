@@ -486,3 +486,13 @@ def test_the_same_every_time_and_pickled_as_it_is():
     a, b = Scorecard().fit(X, y), Scorecard().fit(X, y)
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(a)).decision_function(X), a.decision_function(X))
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+def test_a_card_whose_values_are_beyond_floating_point_says_so(method):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    card = Scorecard(n_knots=4, interactions=0).fit(X, X[:, 0] > 0.5)
+    card._card = card._card._replace(values=np.full_like(card._card.values, 1e308))
+    with pytest.raises(ValueError, match="must give finite scores"):
+        getattr(card, method)(X)

@@ -484,7 +484,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         array of shape (n, 2)
         """
         cells = self._cells(X)
-        positive = self._odds.probability(card_scores(self._card, cells))
+        scores = validation.finite_scores(self, card_scores(self._card, cells), np.float64)
+        positive = self._odds.probability(scores)
         return np.column_stack([1.0 - positive, positive])
 
     def __sklearn_tags__(self) -> Tags:
