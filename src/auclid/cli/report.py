@@ -218,8 +218,8 @@ def _failed(row: ComparedModel) -> str:
 
 
 def _breakable(name: str) -> str:
-    """A name that a narrow screen may cut before its capitals, and nowhere else."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
+    """A name that a narrow screen may cut where one of its words begins with a capital, and nowhere else."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "<wbr>", escape(name))
 
 
 def _name(number: int | str, row: ComparedModel) -> str:
