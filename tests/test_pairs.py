@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reference_pairs as reference
 from auclid import losses, pairs
 from auclid.stats import loss_sums
-from auclid.stats.pair_sums import count_below
+from auclid.stats.pair_sums import Pairs, count_below
 
 LOSSES = ["squared_hinge", "hinge", "square", "logistic"]
 
@@ -282,3 +282,16 @@ def test_the_top_is_that_of_sorted_rows(loss, region, weighted):
 def test_ties_at_the_cut_share_its_fraction():
     y, s = np.array([0, 0, 0, 1]), np.array([0.5, 0.5, 0.0, 1.0])
     np.testing.assert_allclose(pairs.gradient(y, s, loss="hinge", max_fpr=1 / 3), [0.5, 0.5, 0.0, -1.0])
+
+
+@pytest.mark.parametrize("lightest", ["lowest", "highest", "all"])
+def test_sorted_rows_may_weigh_nothing_wherever_they_stand(lightest):
+    rng = np.random.default_rng(0)
+    is_pos, scores = np.arange(12) < 4, rng.standard_normal(12)
+    inside = np.ones(4)
+    inside[{"lowest": scores[:4].argmin(), "highest": scores[:4].argmax(), "all": slice(None)}[lightest]] = 0.0
+    ranking = Pairs(is_pos).rank(scores)
+    block = ranking.within(1.0).facing(ranking.reweighed(inside)).block
+    shortfall = np.maximum(1.0 - np.subtract.outer(scores[:4], scores[4:]), 0.0)
+    np.testing.assert_allclose(block.linear(), inside @ shortfall, atol=1e-14)
+    np.testing.assert_allclose(block.squares(), inside @ shortfall**2, atol=1e-14)

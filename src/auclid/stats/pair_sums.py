@@ -16,10 +16,11 @@ MIN_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 class SortedClass(NamedTuple):
-    """One class by ascending score; the first row weighs more than zero.
+    """One class by ascending score.
 
     ``own`` is the weight of each row; ``mass[k]``, ``mean[k]`` and ``spread[k]`` are weight, mean score and sum of
-    squares about the mean of the first k. Squares about a mean are only ever added, so far scores cost no digits.
+    squares about the mean of the first k (a mean of rows that weigh nothing is 0). Squares about a mean are only ever
+    added, so far scores cost no digits.
     """
 
     score: np.ndarray
@@ -32,9 +33,10 @@ class SortedClass(NamedTuple):
 def sorted_class(score: np.ndarray, own: np.ndarray) -> SortedClass:
     """The sums of ascending scores that weigh ``own``."""
     mass, mean = running_sums(own), running_sums(own * score)
-    mean[1:] /= mass[1:]
+    some = np.where(mass[1:] > 0.0, mass[1:], 1.0)
+    mean[1:] /= some
     jump = score - mean[:-1]
-    return SortedClass(score, own, mass, mean, running_sums(own * mass[:-1] / mass[1:] * jump * jump))
+    return SortedClass(score, own, mass, mean, running_sums(own * mass[:-1] / some * jump * jump))
 
 
 class ActiveBlock:
