@@ -74,7 +74,7 @@ def test_a_workflow_says_what_was_tried(name):
 
 def test_what_was_tried_is_told_alike():
     words = f"Linux with Python {', '.join(TRIED[:-1])} and {TRIED[-1]}"
-    for name in ("README.md", ".github/workflows/test.yml"):
+    for name in ("README.md", "docs/install.md", ".github/workflows/test.yml"):
         assert words in " ".join(read(name).replace("#", "").split()), f"{name} must say: {words}"
 
 

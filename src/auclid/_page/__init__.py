@@ -52,6 +52,11 @@ def page(title: str, body: str, script: str = "") -> str:
 """
 
 
+def header(made_by: str, title: str, facts: str) -> str:
+    """The head of a page, of HTML: what made it, its title, and what its rows are."""
+    return f'<header>\n<p class="kicker">{made_by}</p>\n<h1>{title}</h1>\n<p class="facts">{facts}</p>\n</header>'
+
+
 def signed(number: float | None) -> str:
     """A difference of AUCs, with a sign that is as wide as the other one."""
     return "" if number is None else f"{number:+.4f}".replace("-", "−")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import filled, named_row
+from auclid._page import filled, header, named_row, number_table
 from auclid._page import page as whole_page
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
 from auclid.cli.ordered_rows import OrderedTable
@@ -57,6 +57,9 @@ def compared_scores(name: str, scores: np.ndarray, found: ConcordanceInterval) -
     return ComparedModel(name, value, found.low, found.high, np.array([value]), scores=scores)
 
 
+HEADS = "model", "concordance", "95 % interval", "against best baseline", "adjusted p", "fit, s"
+
+
 def ordered_page(result: OrderedResult) -> str:
     """The page as text."""
     rival = next((row for row in result.models if row.is_baseline), None)
@@ -69,9 +72,8 @@ def ordered_page(result: OrderedResult) -> str:
         figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in best]
     body = filled(
         "ordered.html",
-        title=escape(result.source),
-        facts=escape(result.facts),
-        models="".join(_line(row) for row in result.models),
+        header=header("auclid", escape(result.source), escape(result.facts)),
+        models=number_table(HEADS, map(_line, result.models)),
         pairs="Only rows of one group are compared." if result.groups is not None else "",
         figures="".join(figures),
     )

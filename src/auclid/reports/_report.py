@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._page import filled, named_row, with_ends
+from auclid._page import filled, header, named_row, with_ends
 from auclid._page import page as whole_page
 from auclid.baselines import threshold
 from auclid.metrics import GroupAUC, auc_by_group
@@ -128,10 +128,10 @@ def render(
     rows, n_pos = len(is_pos), int(is_pos.sum())
     allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
     title = escape(title or " and ".join(each.name for each in scored))
+    facts = f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}."
     body = filled(
         "report.html",
-        title=title,
-        facts=f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}.",
+        header=header("auclid report", title, facts),
         summary="".join(_line(model) for model in models),
         how=allowed,
         prevalence=f"{n_pos / rows:.3g}",
