@@ -5,7 +5,7 @@ for each T, makes one pass, and sets the slope of the error on a log-log scale b
 distance to the optimum falls as 1/T (theorem 3), or as T^-θ with steps that fall so (theorem 2, θ = ½). SOLAM's
 duality gap falls as 1/√T and FSAUC's excess risk as 1/T, both up to logarithms, which make a fitted slope shallower by
 about 0.1 here. The theorems are upper bounds, so a steeper slope agrees with them. Behind ± is the standard error over
-the ten streams. SAGA, on the same objective as SPAM, leaves all of them: its error falls by a constant factor
+the ten streams. SAGA, on the same objective as SPAM, is faster than all of them: its error falls by a constant factor
 in each pass. The time of a step grows with the number of columns d: linearly for SPAM, with its square for OPAUC.
 """
 

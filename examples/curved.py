@@ -1,7 +1,7 @@
 """Curved classes: a linear ranker, a kernel, and a kernel for many rows
 
-Two bananas. A linear score cannot follow them. `KernelRankSVM` solves the kernel problem exactly, for some thousand
-rows; `Kernelized` puts any linear ranker behind a feature map and goes on to millions.
+Two interleaved half-moons, which no linear score can separate. `KernelRankSVM` solves the kernel problem exactly, for
+some thousand rows; `Kernelized` puts any linear ranker behind a feature map, for millions of rows.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,9 @@
 """A stream that drifts, watched by StreamingAUC
 
-What makes a row positive turns around slowly. Each batch is scored before it is learned from, so every score is of
-a row the model had not seen. `CBR` keeps the latest rows of each class in a buffer and follows; `LeastSquaresAUC`
-weighs all rows ever seen alike and lags behind: exact memory is a fault here. `StreamingAUC` needs fixed memory,
-and the sum of the windows' counters is the counter of the whole stream.
+The direction that makes a row positive turns slowly. Each batch is scored before the model learns from it, so every
+score is that of a row the model has not seen. `CBR` keeps the latest rows of each class in a buffer and follows;
+`LeastSquaresAUC` gives all rows ever seen the same weight and lags behind. `StreamingAUC` needs fixed memory, and
+the sum of the windows' counters is the counter of the whole stream.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """Few labels: do unlabelled rows help?
 
 The mammography table with all but some labels hidden. `SAMULT` uses the unlabelled rows where cross-validation says
-that they help; `SAMULT(unlabeled_weight=0)` leaves them alone. Points are the mean gain over ten draws of the
-labelled rows, bars its standard error. Expect little: that is the finding.
+that they help; `SAMULT(unlabeled_weight=0)` ignores them. Points are the mean gain over ten draws of the
+labelled rows, bars its standard error. The gain is small.
 """
 
 import warnings

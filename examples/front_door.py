@@ -1,8 +1,8 @@
-"""Not choosing: AUCClassifier, its leaderboard and its probabilities
+"""AUCClassifier: its leaderboard and its probabilities
 
-`AUCClassifier` tries what suits the table, compares by the AUC of held-out folds, blends where that helps beyond
-noise, and calibrates. The left panel is its leaderboard; the right one asks whether a predicted 10 % is a 10 % on
-test rows.
+`AUCClassifier` tries the models that suit the table, compares them by the AUC of held-out folds, blends those that
+improve one another, and calibrates. The left panel is its leaderboard. The right panel compares predicted
+probabilities with the rates among the test rows.
 """
 
 import matplotlib.pyplot as plt

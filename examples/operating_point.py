@@ -1,7 +1,8 @@
-"""Where to cut: operating points and their price
+"""Operating points: where to cut, and at what cost
 
-An AUC judges the order; a decision needs a threshold, and the threshold needs prices. `operating_point` finds the
-cut that costs least on given rows. Here it is chosen on validation rows, and paid for on test rows.
+An AUC measures the order of the rows; a decision needs a threshold, which depends on the costs of mistakes.
+`operating_point` finds the threshold that costs least on given rows. Here it is chosen on validation rows, and its
+cost is measured on test rows.
 """
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Rare positives: an AUC ranker, logistic regression and boosted trees
 
-Transactions of which one in fifty is fraud: frauds are shifted, and spread a little wider, so that no linear score
-is the best there is. How does the test AUC grow with the number of frauds to learn from? Points are means of three
+Transactions of which one in fifty is fraud: frauds are shifted, and spread a little wider, so that a linear score
+is not optimal. How does the test AUC grow with the number of frauds to learn from? Points are means of three
 draws of the training rows, bars their standard errors. The two linear models tie; trees need more frauds before
 they see the spread.
 """

@@ -1,8 +1,8 @@
 """A scorecard of the mammography table, drawn
 
-`Scorecard` is a sum of shapes, one a column, fitted in closed form; pairs of columns enter where they pay. Each panel
-is what a column adds to the score, with a 95 % band and the share of the rows at each value; the last lines say why
-the highest score of the test rows is so high, and what whole points cost.
+`Scorecard` is a sum of shapes, one for each column; pairs of columns are added where they help. Each panel shows what
+a column adds to the score, with a 95 % band and the share of the rows at each value. The last printed lines say why
+the highest score of the test rows is so high, and how much AUC whole points lose.
 """
 
 from sklearn.model_selection import train_test_split

@@ -1,6 +1,6 @@
-"""Sparse rows of many columns, and a few that matter
+"""Sparse rows of many columns, of which few matter
 
-Bags of words, 20,000 of them, of which 40 tell. The rows stay a CSR matrix all along. With an absolute penalty
+Bags of words: 20,000 columns, of which 40 are informative. The rows remain a CSR matrix throughout. With an l1 penalty
 `LeastSquaresAUC` uses few words; the plot shows what that costs, or gains.
 """
 

@@ -1,7 +1,7 @@
 """Are two models different? Paired tests
 
-Two scores of the same test rows are correlated, so their intervals may overlap widely although the difference is
-sure, or look apart although it is not. `compare_auc` tests the difference itself (DeLong).
+Two scores of the same test rows are correlated, so their intervals may overlap although the difference is
+significant. `compare_auc` tests the difference itself (DeLong).
 """
 
 import matplotlib.pyplot as plt

@@ -95,6 +95,14 @@ def hold_out(**more):
     return job.Protocol(test_size=0.3, **more)
 
 
+def test_shapes_of_the_report_have_the_names_of_columns():
+    data = job_data()
+    result = job.compare(data, ["Scorecard"], ["logistic"], seed=1, protocol=hold_out())
+    assert len(result.shapes) >= 3
+    alone = {shape.name for shape in result.shapes if not isinstance(shape.name, tuple)}
+    assert alone == set(data.feature_names) == {why.name for why in result.reasons}
+
+
 def test_compare_prints_the_auc_it_measures():
     data = job_data()
     result = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1, protocol=hold_out())
@@ -358,7 +366,7 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
     assert "The points cost" in page and "Row " not in page
-    assert "likelier sick: 600 points are odds of sick of 50 to one" in page
+    assert "higher chance of sick: 600 points are odds of 50 to one" in page
     assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv"
     assert any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0

@@ -48,7 +48,7 @@ def test_points_are_written_with_the_scale_that_is_asked_for(card):
     assert lines[0]["points"] == str(expected["points"].iloc[0])
     assert sum(line["column"] == "age" for line in lines) <= 4
     page = Path("card2.html").read_text("utf-8")
-    assert "likelier good: 500 points are odds of good of 10 to one, and 20 more double them." in page
+    assert "higher chance of good: 500 points are odds of 10 to one, and 20 more double them." in page
     run("points", "card.auclid", "--max-bins", "none", "--output", "exact.csv")
     assert len(table("exact.csv")) > len(lines)
 
@@ -111,7 +111,7 @@ def test_fit_makes_the_points_that_it_is_told_and_keeps_how(card):
     asked = ["--scale", 20, "--base", 500, "--odds", 10, "--higher", "safer", "--max-bins", 4]
     run("points", "card.auclid", *asked, "--output", "asked.csv")
     assert Path("own.points.csv").read_text() == Path("asked.csv").read_text()
-    assert "500 points are odds of good of 10 to one, and 20 more double them." in Path("own.html").read_text("utf-8")
+    assert "500 points are odds of 10 to one, and 20 more double them." in Path("own.html").read_text("utf-8")
     run("points", "own.auclid", "--output", "again.csv")
     assert Path("again.csv").read_text() == Path("asked.csv").read_text()
     run("points", "own.auclid", "--scale", 40, "--output", "other.csv")

@@ -81,7 +81,7 @@ def test_two_models_are_compared(judged):
     models, X, y, page = judged
     a, b = (model.decision_function(X) for model in models.values())
     gap = compare_average_precision(y, a, b)
-    told = "differs" if gap.pvalue < 0.05 else "cannot be told apart"
+    told = "differs" if gap.pvalue < 0.05 else "does not differ significantly"
     assert f"average precision {told} (p = {gap.pvalue:.2g})" in page
     point = compare_at(y, a, b, "tpr", at={"specificity": 0.9})
     assert f"<td>{point.estimate_a:.4f}</td><td>{point.estimate_b:.4f}</td>" in page

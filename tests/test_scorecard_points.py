@@ -134,7 +134,7 @@ def test_points_that_rise_with_safety_are_those_that_rise_with_risk_turned_round
     np.testing.assert_allclose(safer, 600 + 20 * np.log2(p[:, 0] / p[:, 1]), atol=1e-6)
     assert np.corrcoef(model.total_points(X, higher="safer"), model.total_points(X))[0, 1] < -0.99
     page = model.to_html(higher="safer", base=500, odds=20, scale=30)
-    assert "likelier False: 500 points are odds of False of 20 to one, and 30 more double them." in page
+    assert "higher chance of False: 500 points are odds of 20 to one, and 30 more double them." in page
 
 
 def test_points_do_not_run_on_beyond_the_data(card):

@@ -284,7 +284,7 @@ def test_the_page_is_whole_and_names_every_column(tmp_path):
     assert "nan" not in page
     town = next(shape for shape in model.shapes_ if shape.name == "town")
     assert len(re.findall(r'class="line ours" d="M[-\d.]+ [-\d.]+H', page)) == (town.error > 0.0).sum() > 0
-    said = f"likelier True: 600 points are odds of True of 50 to one, and {model.scale_:g} more double them."
+    said = f"higher chance of True: 600 points are odds of 50 to one, and {model.scale_:g} more double them."
     assert said in page
     assert "and 50 more double them." in model.to_html(scale=50)
 

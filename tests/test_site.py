@@ -64,3 +64,10 @@ def test_guides_come_before_the_reference_in_a_search():
     boost = runpy.run_path(str(ROOT / "docs" / "hooks" / "search.py"))["boost"]
     places = [boost(path) for path in ("questions.md", "statistics.md", "reference/metrics.md", "record/spam.md")]
     assert places == sorted(places, reverse=True) and len(set(places)) == 4
+
+
+def test_types_of_the_reference_stay_as_written():
+    as_written = runpy.run_path(str(ROOT / "docs" / "hooks" / "reference.py"))["as_written"]
+    assert as_written('"auto" or list', None) == '"auto" or list'
+    assert as_written('"two-sided", "greater", None') == '{"two-sided", "greater", None}'
+    assert as_written("int, RandomState or None") == "int, RandomState or None"

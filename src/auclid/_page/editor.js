@@ -2,7 +2,7 @@
 "use strict";
 const card = JSON.parse(document.getElementById("card").textContent);
 const $ = (id) => document.getElementById(id);
-const SVG = "http://www.w3.org/2000/svg", WIDTH = 720, HEIGHT = 360, LEFT = 60, RIGHT = 20, TOP = 16, FOOT = 64;
+const SVG = "http://www.w3.org/2000/svg", WIDTH = 720, HEIGHT = 360, LEFT = 60, RIGHT = 20, TOP = 16, FOOT = 32;
 
 // Edits: of single knots, levels and missing cells first, then of ranges, in the order in which they were made.
 const edits = card.columns.map(() => ({ at: new Map(), missing: null, ranges: [], reason: "" }));
@@ -83,8 +83,8 @@ function measure() {
   const a = auc(before, labels), b = auc(after, labels), r = rates(before, labels), s = rates(after, labels);
   const percent = (x) => (100 * x).toFixed(1) + " %";
   const line = (name, old, now) => `<tr><th scope="row">${name}</th><td>${old}</td><td>${now}</td></tr>`;
-  $("measures").innerHTML = line("AUC", a.toFixed(4), `<output id="auc">${b.toFixed(6)}</output>`)
-    + line("Stability (PSI of the scores)", "0", `<output id="psi">${stability(before, after).toFixed(4)}</output>`)
+  $("measures").innerHTML = line("AUC", a.toFixed(6), `<output id="auc">${b.toFixed(6)}</output>`)
+    + line("Stability (PSI of the scores)", "0.0000", `<output id="psi">${stability(before, after).toFixed(4)}</output>`)
     + line("Rows above the threshold", percent(r.called), percent(s.called))
     + line("Positives among them", percent(r.precision), percent(s.precision))
     + line("Share of the positives", percent(r.recall), percent(s.recall));
@@ -125,6 +125,12 @@ function rescale() {
   axis = [low - room, high + room];
 }
 
+// A round step, 1, 2 or 5 times a power of ten, of which about five fit into a range.
+function tickStep(range) {
+  const power = 10 ** Math.floor(Math.log10(range / 5)), rest = range / 5 / power;
+  return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
 function draw() {
   const svg = $("picture"), all = handles(), n = all.length, wide = (WIDTH - LEFT - RIGHT) / n;
   svg.replaceChildren();
@@ -135,9 +141,10 @@ function draw() {
       width: wide * 0.8, height }));
   });
   svg.append(node("path", { class: "chance", d: `M${LEFT} ${up(0)}H${WIDTH - RIGHT}` }));
-  for (let k = 0; k <= 4; k++) {
-    const v = axis[0] + k * (axis[1] - axis[0]) / 4;
-    svg.append(node("text", { class: "tick", x: LEFT - 6, y: up(v) + 4, "text-anchor": "end" }, v.toFixed(2)));
+  const tick = tickStep(axis[1] - axis[0]);
+  for (let k = Math.ceil(axis[0] / tick); k * tick <= axis[1]; k++) {
+    const text = (k * tick).toFixed(Math.max(0, -Math.floor(Math.log10(tick))));
+    svg.append(node("text", { class: "tick", x: LEFT - 6, y: up(k * tick) + 4, "text-anchor": "end" }, text));
   }
   const every = Math.ceil(n / 9);
   all.forEach((h, k) => {

@@ -361,8 +361,8 @@ def _meaning_of_points(in_points: Scale, labels: list | None) -> str:
         )
     label = labels[1] if in_points.sign > 0.0 else labels[0]
     return (
-        f"The more points, the likelier {label}: {base:g} points are odds of {label} of {odds:g} to one, and "
-        f"{scale:g} more double them."
+        f"More points mean a higher chance of {label}: {base:g} points are odds of {odds:g} to one, and {scale:g} more "
+        "double them."
     )
 
 

@@ -48,12 +48,12 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
 
         mean (1 − (f(x⁺) − f(x⁻)))² + Σ_k c_k ((alpha/2) Σ values of g_k² + (smooth/2) roughness(g_k)),
 
-    in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
-    less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
-    number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
-    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the
-    same penalties, which is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up
-    to 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the
+    in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, larger for
+    columns that add less in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and
+    the number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
+    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps minimise the balanced logistic loss with the same
+    penalties. That model is used if its gain on held-out rows exceeds its error, and is tried where a step is cheap (up
+    to about 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs; see Notes). Each shape is centred on the
     training rows.
 
     Parameters
@@ -98,11 +98,12 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
     alpha_, smooth_ : float
         The penalties chosen.
     focus_ : float
-        How much dearer columns are that add little: c_k = (mean variance of what columns add / that of this one)^focus.
+        How much more columns that add little are penalised: c_k = (mean variance of what columns add / that of this
+        one)^focus.
     loss_ : str
         "square" or "logistic", whichever the values minimise; "ranker" where another ranker has found them.
     scale_ : float
-        Points that double the odds, where `points` is not told how many.
+        Points that double the odds, unless `points` is given another number.
     edits_ : list of dict
         The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float

@@ -1,4 +1,4 @@
-"""AUCClassifier: the front door, for someone who does not want to choose."""
+"""AUCClassifier: compares, tunes, blends and calibrates models for any table."""
 
 from auclid.auto.classifier import AUCClassifier
 

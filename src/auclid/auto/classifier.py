@@ -62,11 +62,11 @@ class PreparedTable(NamedTuple):
 
 
 class AUCClassifier(CallbackSupportMixin, Ranker):
-    """The front door: takes any table, compares, tunes and blends models by cross-validation, and calibrates.
+    """A classifier for any table: compares, tunes and blends models by cross-validation, and calibrates.
 
     Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, boosted trees,
     extremely randomised trees, a scorecard, a kernel ranker and a factorization machine, as the table's shape allows.
-    What is used is a blend of those that add to it,
+    The result is a blend of those that improve one another,
 
         f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 

@@ -232,8 +232,8 @@ def ranks(found: "TableComparison") -> None:
     for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
         table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
     Console().print(table)
-    friedman = "" if found.pvalue != found.pvalue else f"; that all rank alike has p {likely(found.pvalue, '= ')}"
-    say(f"Mean ranks less than {found.critical_difference:.2f} apart cannot be told apart (Nemenyi){friedman}.")
+    friedman = "" if found.pvalue != found.pvalue else f"; Friedman's test of all: p {likely(found.pvalue, '= ')}"
+    say(f"Mean ranks less than {found.critical_difference:.2f} apart do not differ significantly (Nemenyi){friedman}.")
 
 
 def _figures(model: "ComparedModel") -> tuple[str, ...]:

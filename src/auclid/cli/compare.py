@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.additive._point_table import renamed
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
@@ -145,7 +146,15 @@ def compare(
     test = found.splits[0][1]
     rows = take_rows(data.X, test)
     why = reasons(lambda X: scored(best.fitted, X), rows, data.is_pos[test], data.feature_names, seed, max_fpr)
-    return result._replace(reasons=why, shapes=list(getattr(best.fitted, "shapes_", [])))
+    return result._replace(reasons=why, shapes=_named_shapes(best.fitted, data))
+
+
+def _named_shapes(model: Any, data: BinaryTable) -> list[Any]:
+    """The shapes of a scorecard with the names of the table's columns, which an array has not; else nothing."""
+    shapes = list(getattr(model, "shapes_", []))
+    if not shapes or is_frame(data.X):
+        return shapes
+    return renamed(shapes, [column.name for column in model._kept_columns], data.feature_names)
 
 
 def _splits(data: BinaryTable, protocol: Protocol) -> dict[str, Any]:

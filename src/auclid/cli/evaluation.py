@@ -174,7 +174,7 @@ def _left_out(name: str, measured: list, left_out: list) -> str:
 
 
 def page(found: Evaluation, name: str) -> str:
-    """The page on which one decides."""
+    """The interactive report."""
     scored = [Scored(name, found.score, found.probability, found.threshold if found.has_model else None)]
     classes = str(found.classes[0]), str(found.classes[1])
     by_group = [] if found.by_group is None else [found.by_group]

@@ -214,7 +214,7 @@ def _column_line(each: Any) -> str:
 
 def _period_line(each: Period) -> str:
     def format_interval(three: tuple[float, float, float] | None, form: str) -> str:
-        return "" if three is None else f"{three[0]:{form}} ({three[1]:{form}} to {three[2]:{form}})"
+        return "" if three is None else f"{three[0]:{form}}<small>{three[1]:{form}} – {three[2]:{form}}</small>"
 
     observed = "" if each.observed is None else f"{each.observed:.2%}"
     figures = [f"{each.rows:,}", f"{each.positives:,} of {each.labelled:,}", f"{each.psi:.3f}"]

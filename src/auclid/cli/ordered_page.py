@@ -81,8 +81,8 @@ def ordered_page(result: OrderedResult) -> str:
 
 
 _TIME = (
-    "How well scores tell rows with an event by a time from rows that are later, with pointwise 95 % bands; censored "
-    "rows are allowed for by weights."
+    "How well scores separate rows with an event by a time from rows that are still without one, with pointwise 95 % "
+    "bands. Weights allow for censoring."
 )
 
 

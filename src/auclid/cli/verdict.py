@@ -95,7 +95,7 @@ def _listed(names: list[str]) -> str:
 def verdict(found: "ModelComparison", max_fpr: float = 1.0) -> str:
     """Whether the best method that optimises AUC ranks better than the best baseline.
 
-    The front door, a blend of models with several losses, is left aside where there is another of ours. P-values allow
+    AUCClassifier, a blend of models with several losses, is left aside where there is another of ours. P-values allow
     for the number of models that were compared with the best baseline.
     """
     mine = [model for model in found.ranked if not model.is_baseline]
@@ -111,7 +111,7 @@ def verdict(found: "ModelComparison", max_fpr: float = 1.0) -> str:
     if gap.adjusted >= SIGNIFICANCE:
         return (
             f"Not measurably: {best.name}, the best of ours, and {rival.name}, the best baseline, "
-            f"cannot be told apart {figures}."
+            f"do not differ significantly {figures}."
         )
     if gap.difference > 0.0:
         return f"Yes: {best.name} ranks better than the best baseline, {rival.name} {figures}."

@@ -28,7 +28,7 @@ MAX_FILLED_SHARE = 0.2
 
 
 class Columns(TransformerMixin, BaseEstimator):
-    """Numbers out of any table: gaps, heavy tails, categories, truths and dates, as linear and kernel models want them.
+    """Turn any table into numbers for linear and kernel models: missing cells, tails, categories, booleans, dates.
 
     A number x becomes (x − mean)/deviation. Where the farthest hundredth of the rows has more than half of a column's
     sum of squares about its median, one wild value would outweigh a thousand others: there x becomes its normal score

@@ -30,7 +30,7 @@ def auc_over_time(
     sample_weight: ArrayLike | None = None,
     train: Any = None,
 ) -> AUCOverTime:
-    """Cumulative/dynamic AUC(t): how well risks tell rows with an event by time t from rows that are later than t.
+    """Cumulative/dynamic AUC(t): how well risks separate rows with an event by time t from rows later than t.
 
     AUC(t) is the share of pairs of a case (event seen at or before t) and a control (time after t) in which the case
     has the higher risk, ties counted one half. A case weighs 1 / G at its time, G being the probability not to be

@@ -113,7 +113,7 @@ def auc_power(
     correlation: float | None = None,
     alternative: str = "two-sided",
 ) -> float:
-    """Probability that a study of given size tells an AUC from `null`, or from another model's AUC.
+    """Probability that a study of given size finds an AUC to differ from `null`, or from another model's AUC.
 
     The power of `auc_test`, or with a correlation that of `compare_auc`, by the formulas of `sample_size`.
 

@@ -237,7 +237,7 @@ class AUCInterval(Estimate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AUCTest(Estimate):
-    """An AUC, its confidence interval, and the p-value of its being no other than `null`."""
+    """An AUC, its confidence interval, and the p-value of the hypothesis that it is `null`."""
 
     _title: ClassVar[str] = "AUC"
 

@@ -105,7 +105,7 @@ class Profile(NamedTuple):
 
 
 def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False, groups: Any = None) -> Profile:
-    """Count what a model has learnt from, so that `monitor` can tell later what has changed.
+    """Count the training rows of a model, so that `monitor` can tell later what has changed.
 
     Parameters
     ----------

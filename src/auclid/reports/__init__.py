@@ -1,4 +1,4 @@
-"""Pages on which one decides: `report` writes one about fitted models; `auclid compare` uses the same section."""
+"""Interactive reports: `report` writes one about fitted models; `auclid compare` uses the same section."""
 
 from auclid.reports._report import report
 

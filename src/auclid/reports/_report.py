@@ -32,7 +32,7 @@ def report(
     pos_label: Any = None,
     title: str | None = None,
 ) -> str:
-    """Write a page on which one decides about a fitted model: one HTML file, without network.
+    """Write an interactive report on fitted models: one HTML file that works offline.
 
     It has AUC and average precision with intervals, and for a threshold that one moves the confusion matrix,
     precision, recall, alerts and cost with intervals; curves to switch between (ROC, precision and recall, lift,

@@ -1,4 +1,4 @@
-"""The section of a page on which one decides: a threshold and what it does, curves, one model or two."""
+"""The interactive section of a report: a threshold and what it does, curves, one model or two."""
 
 from html import escape
 
@@ -97,7 +97,7 @@ def describe_differences(found: list[Difference]) -> str:
     for what in ("AUC", "average precision"):
         result = by_name[what]
         clear = result.pvalue < 0.05
-        said.append(f"{what} {'differs' if clear else 'cannot be told apart'} (p = {result.pvalue:.2g})")
+        said.append(f"{what} {'differs' if clear else 'does not differ significantly'} (p = {result.pvalue:.2g})")
     return "; ".join(said) + "."
 
 

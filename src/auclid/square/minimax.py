@@ -17,7 +17,7 @@ WORST_LOSS_TOL = 1e-8
 
 
 class MinimaxAUC(GroupMomentsRanker):
-    """Least-squares ranker that serves the worst pair of groups best.
+    """Least-squares ranker that maximises the worst AUC between two groups.
 
     With R_gh(w) = (1 − w·δ_gh)² + w·(Σ⁺_g + Σ⁻_h)w, the mean square loss over the pairs of a positive of group g and a
     negative of group h, it minimises
