@@ -28,7 +28,9 @@ MODELS = {
     "SAMULT": "SAMULT(0.5, alpha=1e-3)",
     "PNU-AUC": "PNUAUC(0.2, prior=0.3, alpha=1e-3)",
     "PNU-AUC, prior estimated": "PNUAUC(0.2, alpha=1e-3)",
-    "SAMULT, 200 waves": "Kernelized(RandomFourier(200, gamma=0.05, random_state=0), SAMULT(0.5, alpha=1e-3))",
+    "SAMULT, 200 random features": (
+        "Kernelized(RandomFourier(200, gamma=0.05, random_state=0), SAMULT(0.5, alpha=1e-3))"
+    ),
 }
 
 CODE = """
@@ -106,8 +108,8 @@ def quadruply(iterations):
     start = time.perf_counter()
     exact = Kernelized(RandomFourier(1000, gamma=model.gamma_, random_state=0), SAMULT(0.5, alpha=1e-3)).fit(X, few)
     peer = time.perf_counter() - start
-    print(f"SAMULT on 1,000 waves  AUC {exact.score(X_test, y_test):.4f}")
-    report(f"QSG-S2AUC, covtype, {iterations[-1]} iterations", "SAMULT on 1,000 waves", times[-1], peer, 1.0)
+    print(f"SAMULT on 1,000 random features  AUC {exact.score(X_test, y_test):.4f}")
+    report(f"QSG-S2AUC, covtype, {iterations[-1]} iterations", "SAMULT on 1,000 random features", times[-1], peer, 1.0)
     return times
 
 

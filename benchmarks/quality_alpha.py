@@ -2,8 +2,8 @@
 
     python benchmarks/quality_alpha.py [--rows N] [--splits 2] [--half development|confirmation] [tables ...]
 
-Rows are standardised (max-abs scaled where sparse), as they are and behind 300 random waves. The last lines are the
-mean differences with their standard errors over tables, on the half that rules were chosen on and on the other.
+Rows are standardised (max-abs scaled where sparse), as they are and behind 300 random Fourier features. The last lines
+are the mean differences with their standard errors over tables, on the half that rules were chosen on and on the other.
 """
 
 import argparse
