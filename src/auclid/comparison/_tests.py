@@ -18,8 +18,8 @@ from auclid.metrics import (
     compare_concordance,
     concordance_interval,
 )
-from auclid.metrics._compare import answer, checked_question
 from auclid.metrics._cross_val import corrected_error, mean_area, scored_folds
+from auclid.metrics._inference import answer, checked_question
 from auclid.metrics._many import corrected
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval

@@ -8,20 +8,6 @@ from auclid.metrics._compare import compare_auc, compare_auc_unpaired, equivalen
 from auclid.metrics._concordance import compare_concordance, concordance, concordance_interval
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
 from auclid.metrics._curve import ROC
-from auclid.metrics._decision_results import (
-    CalibrationFit,
-    CalibrationTest,
-    Cell,
-    Equivalence,
-    GroupRates,
-    MetricComparison,
-    MetricInterval,
-    NetBenefit,
-    Reliability,
-    ScoreInterval,
-    ThresholdChoice,
-    TopK,
-)
 from auclid.metrics._group_auc import group_auc
 from auclid.metrics._group_rates import rates_by_group
 from auclid.metrics._interval import auc_interval, auc_test
@@ -55,20 +41,32 @@ from auclid.metrics._results import (
     AUCInterval,
     AUCOverTime,
     AUCTest,
+    CalibrationFit,
+    CalibrationTest,
+    Cell,
     ConcordanceComparison,
     ConcordanceInterval,
     CrossValAUC,
     CrossValComparison,
+    Equivalence,
     GroupAUC,
     GroupPair,
+    GroupRates,
     LiftTable,
     ManyComparison,
+    MetricComparison,
+    MetricInterval,
+    NetBenefit,
     OperatingPoint,
     OperatingPointInterval,
     PairComparison,
     RatesAt,
+    Reliability,
     Result,
     SampleSize,
+    ScoreInterval,
+    ThresholdChoice,
+    TopK,
 )
 from auclid.metrics._scorer import partial_auc_scorer
 from auclid.metrics._stability import population_stability

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from auclid.metrics._cells import masses
-from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._confusion import (
     GIVEN,
     METRICS,
@@ -23,8 +22,9 @@ from auclid.metrics._confusion import (
     measure,
     metric_terms,
 )
-from auclid.metrics._decision_results import MetricComparison, MetricInterval, TopK
+from auclid.metrics._inference import Question, answer, checked_question
 from auclid.metrics._rates import RATE_ROUNDING
+from auclid.metrics._results import MetricComparison, MetricInterval, TopK
 from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import clopper_pearson
@@ -350,9 +350,9 @@ def named_metric(metric: str, beta: float) -> Metric:
 
 def difference_of(sample: Sample, a: Terms, b: Terms, question: Question) -> MetricComparison:
     """Interval and p-value of the difference of two metrics of the same rows."""
-    gap = a - b
+    gap, trials = a - b, max(int(effective_units(sample)), 2)
     se = 0.0 if gap.se <= 1e-15 else gap.se
-    return answer(gap.value, se, max(int(effective_units(sample)), 2), question, gap.df).converted(MetricComparison)
+    return answer(gap.value, se, trials, question, gap.df, MetricComparison)
 
 
 def _plain_shares(owner: str, name: str, sample: Sample, prevalence: float | None, margin: float) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from auclid.metrics._bootstrap import Plan
-from auclid.metrics._compare import Question, answer, unpaired
+from auclid.metrics._inference import Estimates, Question, answer, area_statistic, unpaired
 from auclid.metrics._interval import interval
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
@@ -201,7 +201,7 @@ def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Quest
     g, h = int(auc.argmin()), int(auc.argmax())
     if g == h:  # all are equal
         h = 1 if g == 0 else 0
-    found = unpaired(own[g], own[h], WHOLE, Plan(), question)
+    found = unpaired(*(Estimates.of(own[k], area_statistic(WHOLE), Plan()) for k in (g, h)), question)
     error = np.array([standard_error(rows, area_terms(rows, rows.scores[0])) for rows in own])
     pairs = len(names) * (len(names) - 1) // 2
     spread = float(np.hypot(error[g], error[h]))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.errors import Described, invalid_value
-from auclid.metrics._compare import answer, checked_question
+from auclid.metrics._inference import answer, checked_question
 from auclid.metrics._results import ConcordanceComparison, ConcordanceInterval
 from auclid.metrics._variance import share_interval
 from auclid.stats.censoring import CensoringDistribution, censoring_distribution
@@ -346,5 +346,5 @@ def compare_concordance(
     sample = checked_order(owner, y, options, **columns)
     first, second = (sample.terms(_score(owner, name, each, sample.n)) for name, each in (("a", a), ("b", b)))
     se = sample.standard_error(first.influence - second.influence)
-    compared = answer(first.concordance - second.concordance, se, sample.trials, question)
-    return compared.converted(ConcordanceComparison)
+    gap = first.concordance - second.concordance
+    return answer(gap, se, sample.trials, question, kind=ConcordanceComparison)

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 
 from auclid.errors import InvalidValueError
-from auclid.metrics._compare import Question, answer, checked_question
+from auclid.metrics._inference import Question, answer, checked_question
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._results import CrossValAUC, CrossValComparison
 from auclid.metrics._sample import Region, Sample, checked_region
@@ -207,10 +207,9 @@ def compare_cross_val_auc(
         se = float(np.sqrt((1.0 + share) * variance))
     else:
         se, df = corrected_error(rows, folds)
-    compared = answer(float(folds.mean()), se, _trials(parts), question, df)
     a, b = (float(np.mean([region.value(f.areas[k].area) for part in parts for f in part])) for k in (0, 1))
     how = {"folds": folds, "method": method, "estimate_a": a, "estimate_b": b} | rows.counts
-    return compared.converted(CrossValComparison, **how)
+    return answer(float(folds.mean()), se, _trials(parts), question, df, CrossValComparison, **how)
 
 
 class CrossValRows(NamedTuple):

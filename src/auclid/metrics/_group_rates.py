@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from auclid.errors import quoted_value
 from auclid.metrics._confusion import METRICS, Cut, Metric, metric_terms, wilson_interval
-from auclid.metrics._decision_results import GroupRates, MetricInterval
+from auclid.metrics._results import GroupRates, MetricInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from auclid import _sizes
-from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
-from auclid.metrics._compare import Question, answer, from_draws
-from auclid.metrics._interval import of_draws, of_terms, warn_of_few
-from auclid.metrics._placements import AreaTerms, area_terms
-from auclid.metrics._results import AUCComparison, ManyComparison, PairComparison
-from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
+from auclid.metrics._bootstrap import Progress, checked_plan
+from auclid.metrics._inference import Estimates, Question, area_statistic, warn_of_few
+from auclid.metrics._results import AUCComparison, AUCInterval, ManyComparison, PairComparison
+from auclid.metrics._sample import checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
 from auclid.validation.parameters import number_in, one_of
 
@@ -89,36 +86,28 @@ def compare_many(
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
-    areas = [area_terms(sample, score, region) for score in sample.scores]
-    if method == "delong":
+    if plan.by_variance:
         warn_of_few(sample, region)
-        intervals = {name: of_terms(sample, size, region, plan, level) for name, size in zip(names, areas, strict=True)}
-        cov = region.slope**2 * covariance(sample, areas)
-        found = _by_variance(areas, region, cov, sample, Question(level))
-    else:
-        drawn = _drawn(sample, region, plan)
-        intervals = {
-            name: of_draws(sample, size, drawn[:, k], region, plan, level)
-            for k, (name, size) in enumerate(zip(names, areas, strict=True))
-        }
-        cov = region.slope**2 * np.atleast_2d(np.cov(drawn.T))
-        scaled = [size.scaled(region.slope) for size in areas]
-        found = _by_draws(scaled, region.slope * drawn, sample, method, Question(level))
-    adjusted = corrected(np.array([one.pvalue for one in found]), correction)
-    told = zip(combinations(names, 2), found, adjusted, strict=True)
-    pairs = [_pair(*both, one, float(p), method) for both, one, p in told]
-    value = np.array([interval.auc for interval in intervals.values()])
-    test = _all_alike(value, cov, sample.trials)
-    if np.isnan(test[1]):
-        test = np.nan, float(np.min(corrected(np.array([one.pvalue for one in found]), "bonferroni")))
-    return ManyComparison(intervals, pairs, *test, level=level, method=method, **sample.counts)
+    found, question = Estimates.of(sample, area_statistic(region), plan), Question(level)
+    intervals = {name: found.interval(level, AUCInterval, k) for k, name in enumerate(names)}
+    gaps = [found.difference(question, AUCComparison, *pair) for pair in combinations(range(len(names)), 2)]
+    pvalues = np.array([gap.pvalue for gap in gaps])
+    pairs = [
+        _pair(a, b, gap, float(adjusted))
+        for (a, b), gap, adjusted in zip(combinations(names, 2), gaps, corrected(pvalues, correction), strict=True)
+    ]
+    cov = covariance(sample, found.terms) if found.drawn is None else np.atleast_2d(np.cov(found.drawn.T))
+    value = np.array([found.value(k) for k in range(len(names))])
+    statistic, pvalue = _all_alike(value, region.slope**2 * cov, sample.trials)
+    if np.isnan(statistic):
+        pvalue = float(np.min(corrected(pvalues, "bonferroni")))
+    return ManyComparison(intervals, pairs, statistic, pvalue, level=level, method=method, **sample.counts)
 
 
-def _pair(a: str, b: str, compared: AUCComparison, adjusted: float, method: str) -> PairComparison:
+def _pair(a: str, b: str, gap: AUCComparison, adjusted: float) -> PairComparison:
     """The comparison of two models, with their names."""
-    difference, low, high, pvalue = compared
-    how: dict[str, Any] = {"statistic": compared.statistic, "df": compared.df, "level": compared.level}
-    return PairComparison(a, b, difference, low, high, pvalue, adjusted, se=compared.se, method=method, **how)
+    how = {name: getattr(gap, name) for name in ("se", "statistic", "df", "level", "method")}
+    return PairComparison(a, b, *gap, adjusted, **how)
 
 
 def _model_names(owner: str, scores: Mapping[str, ArrayLike]) -> list[str]:
@@ -134,40 +123,6 @@ def _model_names(owner: str, scores: Mapping[str, ArrayLike]) -> list[str]:
             f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
         )
     return names
-
-
-def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:
-    """(draws, models): the areas of all models in each draw of rows."""
-    steps = [runs(sample.is_pos, score) for score in sample.scores]
-    return replicates(sample, steps, lambda masses: [area_of(one, region) for one in masses], plan)
-
-
-def _by_draws(
-    areas: list[AreaTerms], drawn: np.ndarray, sample: Sample, method: str, question: Question
-) -> list[AUCComparison]:
-    """Every pair, as `compare_auc` by the bootstrap."""
-    found = []
-    for a, b in combinations(range(len(areas)), 2):
-        gap = areas[a] - areas[b]
-        errors = Errors.of(sample, gap, difference=True)
-        found.append(from_draws(gap.area, drawn[:, a] - drawn[:, b], errors, method, question))
-    return found
-
-
-def _by_variance(
-    areas: list[AreaTerms], region: Region, cov: np.ndarray, sample: Sample, question: Question
-) -> list[AUCComparison]:
-    """Every pair, as `compare_auc` by DeLong's variance."""
-    found, value = [], [region.value(size.area) for size in areas]
-    for a, b in combinations(range(len(value)), 2):
-        variance = cov[a, a] + cov[b, b] - 2.0 * cov[a, b]
-        # Two rankings that agree leave only the rounding of three equal terms.
-        se = float(np.sqrt(variance)) if variance > 1e-12 * (cov[a, a] + cov[b, b]) else 0.0
-        difference = float(value[a] - value[b]) if se else float(np.round(value[a] - value[b], 12))
-        errors = Errors.of(sample, areas[a] - areas[b], difference=True)
-        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
-        found.append(answer(difference, se, sample.trials, question, df))
-    return found
 
 
 def corrected(pvalue: np.ndarray, correction: str) -> np.ndarray:

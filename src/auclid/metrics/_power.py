@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, owens_t
 
 from auclid import _sizes
-from auclid.metrics._compare import Question, checked_question
+from auclid.metrics._inference import Question, checked_question
 from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import ALTERNATIVES, quantile
 from auclid.validation.parameters import number_in, one_of, whole_number

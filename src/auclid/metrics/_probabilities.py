@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, expit, logit, ndtr
 
 from auclid.metrics._at import difference_of
-from auclid.metrics._compare import Question
 from auclid.metrics._confusion import METRICS, Cut, Terms, effective_units, measure
-from auclid.metrics._decision_results import (
+from auclid.metrics._inference import Question
+from auclid.metrics._results import (
     CalibrationFit,
     CalibrationTest,
     MetricComparison,

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Plan, Steps, checked_draws, distinct, replicates
 from auclid.metrics._confusion import GIVEN, METRICS, Cut, Given, Metric, cost_metric, measure
-from auclid.metrics._decision_results import Cell, MetricInterval, ThresholdChoice
 from auclid.metrics._rates import RATE_ROUNDING
+from auclid.metrics._results import Cell, MetricInterval, ThresholdChoice
 from auclid.metrics._roc import from_the_top, thresholds
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.validation.parameters import number_in, only_one, whole_number
