@@ -48,7 +48,7 @@ from auclid.metrics import (
     roc_auc,
     sample_size,
 )
-from auclid.metrics._many import corrected
+from auclid.metrics._compare import corrected
 from auclid.metrics._points import Aim, _best
 from auclid.metrics._power import _both, _variance, _variance_of_difference
 from auclid.metrics._scorer import scores_of

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from auclid.metrics._at import CurvePoint, cut_at
+from auclid.metrics._at import cut_at
 from auclid.metrics._bootstrap import Masses, Plan, distinct, replicates
 from auclid.metrics._confusion import METRICS, measure
 from auclid.metrics._rates import wilson_by_deviate
-from auclid.metrics._roc import Curve, from_the_top, roc_curve
+from auclid.metrics._roc import Curve, CurvePoint, from_the_top, roc_curve
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import quantile
 

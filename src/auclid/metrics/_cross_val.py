@@ -209,7 +209,7 @@ def compare_cross_val_auc(
         se, df = corrected_error(rows, folds)
     a, b = (float(np.mean([region.value(f.areas[k].area) for part in parts for f in part])) for k in (0, 1))
     how = {"folds": folds, "method": method, "estimate_a": a, "estimate_b": b} | rows.counts
-    return answer(float(folds.mean()), se, _trials(parts), question, df, CrossValComparison, **how)
+    return answer(CrossValComparison, float(folds.mean()), se, _trials(parts), question, df, **how)
 
 
 class CrossValRows(NamedTuple):

@@ -124,7 +124,7 @@ class Estimates(NamedTuple):
             drawn = replicates(sample, steps, lambda masses: [statistic.of_masses(one) for one in masses], plan)
         return cls(sample, statistic, plan, terms, drawn)
 
-    def interval(self, level: float, kind: type[IntervalT], score: int = 0) -> IntervalT:
+    def interval(self, level: float, kind: Callable[..., IntervalT], score: int = 0) -> IntervalT:
         """The interval of one score's statistic."""
         sample, plan, region, terms = self.sample, self.plan, self.statistic.region, self.terms[score]
         drawn = None if self.drawn is None else self.drawn[:, score]
@@ -146,10 +146,10 @@ class Estimates(NamedTuple):
         errors = Errors.of(sample, gap, difference=True)
         if self.drawn is None:
             df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
-            found = answer(gap.area, standard_error(sample, gap), sample.trials, question, df, kind)
+            found = answer(kind, gap.area, standard_error(sample, gap), sample.trials, question, df)
         else:
             drawn = region.slope * (self.drawn[:, a] - self.drawn[:, b])
-            found = from_draws(gap.area, drawn, errors, self.plan.method, question, kind)
+            found = from_draws(kind, gap.area, drawn, errors, self.plan.method, question)
         values = self.value(a), self.value(b)
         return with_estimates(found, self.plan, values, sample.counts)
 
@@ -166,7 +166,7 @@ class Error(NamedTuple):
     df: float
 
     def interval(
-        self, sample: AnySample, plan: Plan, level: float, kind: type[IntervalT], region: Region = WHOLE
+        self, sample: AnySample, plan: Plan, level: float, kind: Callable[..., IntervalT], region: Region = WHOLE
     ) -> IntervalT:
         """On the logit scale of the share of a region; Clopper & Pearson's of its disjoint pairs without an error."""
         n_pos, n_neg = sample.units
@@ -187,10 +187,11 @@ def unpaired(a: Estimates, b: Estimates, question: Question) -> AUCComparison:
     if a.drawn is None or b.drawn is None:
         se = float(np.hypot(standard_error(a.sample, of_a), standard_error(b.sample, of_b)))
         plain = all(sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) for sample in samples)
-        found = answer(difference, se, errors.units, question, np.inf if plain else errors.freedom)
+        df = np.inf if plain else errors.freedom
+        found = answer(AUCComparison, difference, se, errors.units, question, df)
     else:
         drawn = region.slope * (a.drawn[:, 0] - b.drawn[:, 0])
-        found = from_draws(difference, drawn, errors, a.plan.method, question)
+        found = from_draws(AUCComparison, difference, drawn, errors, a.plan.method, question)
     both = [sample.counts for sample in samples]
     counts = {name: sum(filter(None, (each[name] for each in both))) or None for name in both[0]}
     return with_estimates(found, a.plan, (a.value(), b.value()), counts)
@@ -204,12 +205,12 @@ def with_estimates(
 
 
 def answer(
+    kind: type[ComparisonT],
     difference: float,
     se: float,
     trials: int,
     question: Question,
     df: float = np.inf,
-    kind: type[ComparisonT] = AUCComparison,  # type: ignore[assignment]
     **told: Any,
 ) -> ComparisonT:
     """Interval and p-value of a difference from its standard error."""
@@ -227,16 +228,11 @@ def answer(
 
 
 def from_draws(
-    difference: float,
-    drawn: np.ndarray,
-    errors: Errors,
-    method: str,
-    question: Question,
-    kind: type[ComparisonT] = AUCComparison,  # type: ignore[assignment]
+    kind: type[ComparisonT], difference: float, drawn: np.ndarray, errors: Errors, method: str, question: Question
 ) -> ComparisonT:
     """Interval and p-value of a difference from bootstrap draws of it."""
     se = deviation(drawn)
-    compared = answer(difference, se, errors.units, question, errors.freedom if se else np.inf, kind)
+    compared = answer(kind, difference, se, errors.units, question, errors.freedom if se else np.inf)
     if se == 0.0:
         return compared
     low, high = question.one_sided(*ends(drawn, question.level, difference, errors, method, question.sides))

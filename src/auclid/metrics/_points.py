@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._rates import RATE_ROUNDING, wilson
+from auclid.metrics._rates import wilson
 from auclid.metrics._results import OperatingPoint, OperatingPointInterval
-from auclid.metrics._roc import between, from_the_top, just_above, roc_curve
+from auclid.metrics._roc import RATE_ROUNDING, between, from_the_top, just_above, roc_curve
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.validation.parameters import number_in, one_of
 

@@ -9,7 +9,7 @@ import numpy as np
 from auclid.columns._levels import TextCounts
 from auclid.errors import InvalidValueError, invalid_value
 from auclid.metrics import auc_interval, average_precision_interval
-from auclid.metrics._many import corrected
+from auclid.metrics._compare import corrected
 from auclid.metrics._periods import time_periods
 from auclid.metrics._rates import wilson
 from auclid.metrics._stability import bin_counts, drift_test, stability_index
