@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._auc import ranked_rows, warn_if_undefined
+from auclid.metrics._auc import ranked_sample, warn_if_undefined
 from auclid.metrics._bootstrap import Masses, Plan, Progress, checked_plan, distinct
 from auclid.metrics._cells import masses, stepped
 from auclid.metrics._inference import Error, Estimates, Statistic, checked_question
@@ -84,8 +84,8 @@ def average_precision(
         found = place_classes(owner, parts, declared_positive(y_true, pos_label))
         if found is not None and found.few_is_pos:
             return ap_of_masses(masses(*found.compressed())[1:], ratio)
-    pos_label = declared_positive(y_true, pos_label)
-    is_pos, score, weight = ranked_rows(owner, y_true, y_score, sample_weight, pos_label)
+    sample = ranked_sample(owner, y_true, y_score, sample_weight, pos_label, fewest=0)
+    is_pos, score, weight = sample.is_pos, sample.scores[0], sample.weight
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined(owner, float("nan"))
     return ap_of_masses(_counts(is_pos, score) if weight is None else masses(is_pos, score, weight)[1:], ratio)

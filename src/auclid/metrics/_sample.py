@@ -141,7 +141,10 @@ def checked_sample(
     fewest: int = 2,
     only_ranked: bool = False,
 ) -> Sample:
-    """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
+    """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked.
+
+    With fewest=0 there may be rows of one class, or none.
+    """
     numbers = numbers_column if only_ranked else finite_column
     y, pos_label = column(owner, "y_true", y_true), declared_positive(y_true, pos_label)
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
@@ -155,14 +158,15 @@ def checked_sample(
     if weight is not None:
         used = weight > 0.0
         if not used.all():
-            if not used.any():
+            if fewest and not used.any():
                 raise ValueError(f"{owner} expects rows of positive weight. Got sample_weight zero on every row.")
             y, weight, kept = y[used], weight[used], [score[used] for score in kept]
             cluster = None if cluster is None else np.unique(cluster[used], return_inverse=True)[1]
-    is_pos = positives(owner, y, pos_label)
-    both_classes(owner, y, is_pos, pos_label)
+    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
     sample = Sample(is_pos, tuple(kept), weight, cluster)
-    _enough(owner, sample, fewest)
+    if fewest:
+        both_classes(owner, y, is_pos, pos_label)
+        _enough(owner, sample, fewest)
     return sample
 
 
