@@ -50,7 +50,7 @@ from auclid.metrics import (
 )
 from auclid.metrics._compare import corrected
 from auclid.metrics._points import Aim, _best
-from auclid.metrics._power import _both, _variance, _variance_of_difference
+from auclid.metrics._power import _both, _variance_of_difference, normal_variance
 from auclid.metrics._scorer import scores_of
 
 
@@ -717,11 +717,11 @@ def test_variances_of_a_design_are_those_of_simulated_studies():
         a, b = common[:, 0] + np.sqrt(2) * norm.ppf(0.85) * is_pos, common[:, 1] + np.sqrt(2) * norm.ppf(0.75) * is_pos
         aucs.append((roc_auc(is_pos, a), roc_auc(is_pos, b)))
     aucs = np.array(aucs)
-    assert aucs[:, 0].var() == pytest.approx(_variance(0.85, n_pos, n_neg), rel=0.1)
+    assert aucs[:, 0].var() == pytest.approx(normal_variance(0.85, n_pos, n_neg), rel=0.1)
     assert (aucs[:, 0] - aucs[:, 1]).var() == pytest.approx(
         _variance_of_difference(0.85, 0.75, r, n_pos, n_neg), rel=0.1
     )
-    assert _variance(0.5, n_pos, n_neg) == pytest.approx((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
+    assert normal_variance(0.5, n_pos, n_neg) == pytest.approx((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
 
 
 @pytest.mark.parametrize("keywords", [{}, {"correlation": 0.5}, {"alternative": "greater"}, {"ratio": 4.0}])
