@@ -1,4 +1,16 @@
-"""Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half."""
+"""Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half.
+
+A public function takes four steps, whatever it measures:
+
+1. Columns become a checked `Sample` (`_sample`), or a `PartitionedSample` where they are Dask collections.
+2. A figure is estimated, with what each row adds to its error: areas in `_placements`, average precision, concordance,
+   scores of probabilities, and all that follows from a confusion matrix in `_confusion`.
+3. These terms, or rows that are drawn anew (`_bootstrap`), give standard error and degrees of freedom (`_variance`),
+   and these an interval or the test of a difference (`_inference`).
+4. The numbers are returned as one of the classes of `_results`.
+
+Below them, `_roc` has the curve and its points; `_cells` and `_places` count scores with few sorts.
+"""
 
 from auclid.metrics._at import compare_at, interval_at, top_k
 from auclid.metrics._auc import gini, ks, partial_auc, roc_auc

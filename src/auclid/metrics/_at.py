@@ -351,8 +351,7 @@ def _mcnemar(sample: Sample, cuts: list[Cut], name: str, question: Question) -> 
         return MetricComparison(0.0, *question.one_sided(0.0, 0.0), 1.0, statistic=0.0, **asked)
     two = question.level if question.sides == 2 else 2.0 * question.level - 1.0
     low, high = clopper_pearson(won / unlike, unlike, two)
-    tails = {"greater": _upper(won, unlike), "less": _upper(lost, unlike)}
-    pvalue = tails.get(question.alternative, min(1.0, 2.0 * min(tails.values())))
+    pvalue = question.pvalue(_upper(won, unlike), _upper(lost, unlike))
     low, high = question.one_sided(*(unlike / size * (2.0 * end - 1.0) for end in (low, high)))
     statistic = (won - lost) ** 2 / unlike
     return MetricComparison(gap, low, high, pvalue, se=float(np.sqrt(unlike)) / size, statistic=statistic, **asked)

@@ -16,7 +16,7 @@ from auclid.metrics._inference import Estimates, Question, answer, area_statisti
 from auclid.metrics._interval import interval
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair, GroupRates, MetricInterval
-from auclid.metrics._sample import WHOLE, Sample, checked_sample
+from auclid.metrics._sample import WHOLE, Sample, checked_sample, effective_count
 from auclid.metrics._variance import quantile, standard_error
 from auclid.validation.parameters import number_in
 from auclid.validation.vectors import codes, column, row_weights, same_length
@@ -331,11 +331,9 @@ def _rates(sample: Sample, threshold: float, level: float) -> dict[str, MetricIn
 
 def _basis(sample: Sample, cut: Cut, name: str) -> float:
     """The rows that a share is one of, in effective numbers."""
-    weight = np.ones(len(cut.flagged)) if sample.weight is None else sample.weight
     flagged = cut.flagged > 0.0
     of = {"tpr": sample.is_pos, "fpr": ~sample.is_pos, "precision": flagged, "npv": ~flagged}.get(name)
-    used = weight if of is None else weight[of]
-    return float(used.sum() ** 2 / (used @ used)) if len(used) else 0.0
+    return effective_count(sample.weights if of is None else sample.weights[of])
 
 
 def _ratio(rate: MetricInterval, base: MetricInterval, same: bool, level: float) -> MetricInterval:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from auclid.metrics._results import MetricInterval
-from auclid.metrics._sample import Sample
+from auclid.metrics._sample import Sample, effective_count
 from auclid.metrics._variance import quantile
 
 STEP = 1e-20
@@ -87,7 +87,7 @@ class Shares(NamedTuple):
     @classmethod
     def of(cls, sample: Sample, flagged: np.ndarray, prevalence: float | None = None) -> "Shares":
         """Those of the flagged rows; at another prevalence where one is given. Ties may be flagged in part."""
-        weight = np.ones(len(flagged)) if sample.weight is None else sample.weight
+        weight = sample.weights
         of_pos, of_neg = float(weight[sample.is_pos].sum()), float(weight[~sample.is_pos].sum())
         tp, fp = (float(weight[of] @ flagged[of]) for of in (sample.is_pos, ~sample.is_pos))
         if prevalence is None:
@@ -168,7 +168,7 @@ def share_near(sample: Sample, cut: Cut, counted: str, prevalence: float) -> flo
     reach = max(5, int(np.ceil(max(min(place, size - place), 1) ** 0.8)))
     low, high = ranked[max(place - reach, 0)], ranked[min(place + reach, size) - 1]
     near = (cut.score >= low) & (cut.score <= high)
-    weight = np.ones(len(near)) if sample.weight is None else sample.weight
+    weight = sample.weights
     shares = [float(weight[near & side].sum()) / float(weight[side].sum()) for side in (sample.is_pos, ~sample.is_pos)]
     pos, neg = prevalence * shares[0], (1.0 - prevalence) * shares[1]
     return pos / (pos + neg) if pos + neg > 0.0 else prevalence
@@ -212,7 +212,7 @@ def metric_terms(
     if not np.all(np.isfinite(gradient)):  # a ratio whose denominator is empty has no standard error
         gradient = np.full(3, np.nan)
     y, f = sample.is_pos.astype(np.float64), cut.flagged
-    weight = np.ones(len(y)) if sample.weight is None else sample.weight
+    weight = sample.weights
     if prevalence is None:
         row = gradient[0] * (y * f - shares.tp) + gradient[1] * ((1.0 - y) * f - shares.fp)
         row = (row + gradient[2] * (y - shares.p)) * (weight / weight.sum())
@@ -221,9 +221,8 @@ def metric_terms(
         share = np.where(sample.is_pos, shares.p / of_pos, (1.0 - shares.p) / of_neg)
         rate = np.where(sample.is_pos, shares.tp / shares.p, shares.fp / (1.0 - shares.p))
         row = np.where(sample.is_pos, gradient[0], gradient[1]) * share * weight * (f - rate)
-    by_unit = row if sample.cluster is None else np.bincount(sample.cluster, row)
     corrected = sample.cluster is not None or sample.weight is not None
-    return Terms(float(shares.value(metric)), by_unit, corrected)
+    return Terms(float(shares.value(metric)), sample.by_unit(row), corrected)
 
 
 def measure(
@@ -245,12 +244,8 @@ def measure(
 
 
 def effective_units(sample: Sample) -> float:
-    """Rows, or groups, that count fully: (sum w)^2 / sum w^2."""
-    if sample.weight is None and sample.cluster is None:
-        return float(len(sample.is_pos))
-    weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
-    mass = weight if sample.cluster is None else np.bincount(sample.cluster, weight)
-    return float(mass.sum() ** 2 / (mass @ mass))
+    """Rows, or groups, that count fully."""
+    return effective_count(sample.by_unit(sample.weights))
 
 
 def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = np.inf) -> tuple[Any, Any]:

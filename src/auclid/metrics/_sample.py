@@ -46,6 +46,15 @@ class Sample(NamedTuple):
         return Sample(self.is_pos[rows], tuple(score[rows] for score in self.scores), weight, None)
 
     @property
+    def weights(self) -> np.ndarray:
+        """The weight of each row, 1 where none is given."""
+        return np.ones(len(self.is_pos)) if self.weight is None else self.weight
+
+    def by_unit(self, values: np.ndarray) -> np.ndarray:
+        """Sums of a value of each row over the independent units: rows, or groups of rows."""
+        return values if self.cluster is None else np.bincount(self.cluster, values)
+
+    @property
     def counts(self) -> dict[str, Any]:
         """Rows of each class and groups, as results tell them."""
         n_pos = int(np.count_nonzero(self.is_pos))
@@ -69,6 +78,11 @@ class Sample(NamedTuple):
             return n_pos, len(self.is_pos) - n_pos
         seen = [np.bincount(self.cluster[of], minlength=1) > 0 for of in (self.is_pos, ~self.is_pos)]
         return int(seen[0].sum()), int(seen[1].sum())
+
+
+def effective_count(weight: np.ndarray) -> float:
+    """Rows of equal weight that rows of these weights are worth: (sum w)^2 / sum w^2 (Kish)."""
+    return float(weight.sum() ** 2 / (weight @ weight)) if len(weight) else 0.0
 
 
 class Region(NamedTuple):

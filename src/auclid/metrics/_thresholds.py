@@ -150,7 +150,7 @@ class _Points(NamedTuple):
     @classmethod
     def of(cls, sample: Sample, prevalence: float | None) -> _Points:
         value, steps = distinct(sample.is_pos, sample.scores[0])
-        weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
+        weight = sample.weights
         pos = from_the_top(np.bincount(steps.pos, weight[sample.is_pos], steps.size))
         neg = from_the_top(np.bincount(steps.neg, weight[~sample.is_pos], steps.size))
         share = float(pos[-1] / (pos[-1] + neg[-1])) if prevalence is None else prevalence
