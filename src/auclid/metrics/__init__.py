@@ -17,10 +17,9 @@ from auclid.metrics._auc import gini, ks, partial_auc, roc_auc
 from auclid.metrics._average_precision import average_precision, average_precision_interval, compare_average_precision
 from auclid.metrics._by_group import auc_by_group, rates_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired, compare_many, equivalence
-from auclid.metrics._concordance import auc_over_time, compare_concordance, concordance, concordance_interval
+from auclid.metrics._concordance import auc_over_time, compare_concordance, concordance, concordance_interval, group_auc
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
 from auclid.metrics._curve import ROC
-from auclid.metrics._group_auc import group_auc
 from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import lift_table, precision_at_k
 from auclid.metrics._multiclass import multiclass_auc
