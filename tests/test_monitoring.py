@@ -16,7 +16,7 @@ from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._stability import drift_test
 from auclid.monitoring import Period, Profile, auc_standard_error, chart, control_chart, monitor, profile
 from auclid.monitoring.profiles import placement_spreads, unknown_order
-from auclid.monitoring.report import _chart, _order_chart, _ordered_period
+from auclid.monitoring.report import _chart, _ordered_period
 from browser import browse, in_browser
 
 
@@ -303,7 +303,7 @@ def test_false_alarms_are_as_rare_as_stated(monkeypatch, setting, source):
     alarms = 0
     for _ in range(repeats):
         periods = [weeks.period(rng)[0] for _ in range(52)]
-        alarms += _chart(periods, weeks.expected(rng, source), np.ones(1))[0].alarm is not None
+        alarms += _chart(periods, weeks.expected(rng, source), ordered=False)[0].alarm is not None
     assert alarms / repeats <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / repeats)
 
 
@@ -356,7 +356,7 @@ def test_false_alarms_of_the_concordance_are_as_rare_as_stated(monkeypatch, sett
     alarms = 0
     for _ in range(repeats):
         periods = [weeks.period(rng) for _ in range(52)]
-        alarms += _order_chart(periods, weeks.expected(rng, source))[0].alarm is not None
+        alarms += _chart(periods, weeks.expected(rng, source), ordered=True)[0].alarm is not None
     assert alarms / repeats <= 0.05 + 2.0 * np.sqrt(0.05 * 0.95 / repeats)
 
 
@@ -374,7 +374,7 @@ def test_falls_are_found(setting, fallen, half, most):
     rng, weeks, start, delays = np.random.default_rng(1), SETTINGS[setting], 10, []
     for _ in range(150):
         periods = [weeks.period(rng, None if k < start else fallen)[0] for k in range(start + 40)]
-        alarm = _chart(periods, weeks.expected(rng, "held-out"), np.ones(1))[0].alarm
+        alarm = _chart(periods, weeks.expected(rng, "held-out"), ordered=False)[0].alarm
         delays.append(np.inf if alarm is None else alarm - start + 1)
     found = np.array([each for each in delays if each > 0])
     assert np.median(found) <= half and np.quantile(found, 0.9, method="higher") <= most

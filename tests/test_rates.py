@@ -48,9 +48,9 @@ from auclid.metrics import (
     roc_auc,
     sample_size,
 )
-from auclid.metrics._many import corrected
+from auclid.metrics._compare import corrected
 from auclid.metrics._points import Aim, _best
-from auclid.metrics._power import _both, _variance, _variance_of_difference
+from auclid.metrics._power import _both, _variance_of_difference, normal_variance
 from auclid.metrics._scorer import scores_of
 
 
@@ -669,6 +669,9 @@ def test_folds_of_any_kind(table):
     assert cross_val_auc(LeastSquaresAUC(), X, y, groups=groups, cv=GroupKFold(4)).folds.shape == (4,)
     alone = cross_val_auc(LeastSquaresAUC(), X, y, groups=np.arange(400), cv=StratifiedKFold(5))
     assert alone.se == pytest.approx(cross_val_auc(LeastSquaresAUC(), X, y).se)
+    weight = np.where(np.arange(400) < 380, 1.0, 0.0)
+    kept = cross_val_auc(LeastSquaresAUC(), X[:380], y[:380], groups=groups[:380])
+    assert cross_val_auc(LeastSquaresAUC(), X, y, groups=groups, sample_weight=weight)[:4] == pytest.approx(kept[:4])
     thrice = RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=0)
     repeated = cross_val_auc(LeastSquaresAUC(), X, y, cv=thrice)
     assert len(repeated.folds) == 12 and repeated.se == pytest.approx(alone.se, rel=0.15)
@@ -714,11 +717,11 @@ def test_variances_of_a_design_are_those_of_simulated_studies():
         a, b = common[:, 0] + np.sqrt(2) * norm.ppf(0.85) * is_pos, common[:, 1] + np.sqrt(2) * norm.ppf(0.75) * is_pos
         aucs.append((roc_auc(is_pos, a), roc_auc(is_pos, b)))
     aucs = np.array(aucs)
-    assert aucs[:, 0].var() == pytest.approx(_variance(0.85, n_pos, n_neg), rel=0.1)
+    assert aucs[:, 0].var() == pytest.approx(normal_variance(0.85, n_pos, n_neg), rel=0.1)
     assert (aucs[:, 0] - aucs[:, 1]).var() == pytest.approx(
         _variance_of_difference(0.85, 0.75, r, n_pos, n_neg), rel=0.1
     )
-    assert _variance(0.5, n_pos, n_neg) == pytest.approx((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
+    assert normal_variance(0.5, n_pos, n_neg) == pytest.approx((n_pos + n_neg + 1) / (12 * n_pos * n_neg))
 
 
 @pytest.mark.parametrize("keywords", [{}, {"correlation": 0.5}, {"alternative": "greater"}, {"ratio": 4.0}])

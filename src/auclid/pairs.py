@@ -4,7 +4,7 @@
 `auclid.stats.pair_sums` directly: one ranking of the scores serves value, slopes and any number of products.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,8 +79,7 @@ def value(
     >>> pairs.value([0, 1, 1], [0.0, 2.0, 0.5], loss="hinge", min_tpr=0.5)
     0.5
     """
-    ask = _Ask("pairs.value", loss, sample_weight, max_fpr, min_tpr)
-    return _sums(ask, y_true, y_score, losses.value).value()
+    return _sums("pairs.value", losses.value, y_true, y_score, loss, sample_weight, max_fpr, min_tpr).value()
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
@@ -113,8 +112,7 @@ def gradient(
     >>> pairs.gradient([0, 1, 1], [0.0, 0.75, 0.5], loss="hinge")
     array([ 1. , -0.5, -0.5])
     """
-    ask = _Ask("pairs.gradient", loss, sample_weight, max_fpr, min_tpr)
-    return _sums(ask, y_true, y_score, losses.slope).slope()
+    return _sums("pairs.gradient", losses.slope, y_true, y_score, loss, sample_weight, max_fpr, min_tpr).slope()
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
@@ -149,36 +147,13 @@ def curvature_product(
     >>> pairs.curvature_product([0, 1], [0.0, 0.5], [0.0, 1.0])
     array([-2.,  2.])
     """
-    direction = _numbers("direction", direction)
-    ask = _Ask("pairs.curvature_product", loss, sample_weight, max_fpr, min_tpr)
-    return _sums(ask, y_true, y_score, losses.curvature, direction).product(direction)
-
-
-class _Ask(NamedTuple):
-    """The function that is called, with its checked arguments."""
-
-    owner: str
-    loss: str | Loss
-    sample_weight: ArrayLike | None
-    max_fpr: float
-    min_tpr: float
-
-
-class _Sums(Protocol):
-    """Sums over all pairs at one score vector."""
-
-    def value(self) -> float:
-        """The mean loss."""
-
-    def slope(self) -> np.ndarray:
-        """Its derivatives."""
-
-    def product(self, u: np.ndarray) -> np.ndarray:
-        """Its second derivatives, times u."""
+    owner, direction = "pairs.curvature_product", _numbers("direction", direction)
+    check_consistent_length(y_true, y_score, direction)
+    return _sums(owner, losses.curvature, y_true, y_score, loss, sample_weight, max_fpr, min_tpr).product(direction)
 
 
 class _HingeSums(NamedTuple):
-    """The hinge."""
+    """Sums over all pairs of the hinge, at one score vector."""
 
     active: ActivePairs
 
@@ -193,7 +168,7 @@ class _HingeSums(NamedTuple):
 
 
 class _SquareSums(NamedTuple):
-    """c squared hinges, added up."""
+    """Sums over all pairs of squared hinges, each times its factor."""
 
     parts: list[tuple[float, ActivePairs]]
 
@@ -207,24 +182,31 @@ class _SquareSums(NamedTuple):
         return sum(c * active.square_product(u) for c, active in self.parts)
 
 
-def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: np.ndarray) -> _Sums:
-    """What a public function of checked arguments asks the sums of."""
+def _sums(
+    owner: str,
+    need: Any,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    loss: str | Loss,
+    sample_weight: ArrayLike | None,
+    max_fpr: float,
+    min_tpr: float,
+) -> _HingeSums | _SquareSums | LossSums:
+    """The sums of a loss over all pairs, of the checked arguments of a public function."""
     y, score = validation.labels(y_true), _numbers("y_score", y_score)
-    check_consistent_length(y, score, *others)
-    weight = validation.weights(ask.sample_weight, score)
-    is_pos = y == validation.two_classes(ask.owner, y)[1]
-    validation.both_weighed(ask.owner, is_pos, weight)
+    check_consistent_length(y, score)
+    weight = validation.weights(sample_weight, score)
+    is_pos = y == validation.two_classes(owner, y)[1]
+    validation.both_weighed(owner, is_pos, weight)
     if np.abs(score).max() > FARTHEST:
-        raise ValueError(
-            f"y_score of {ask.owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it."
-        )
-    loss = as_loss(ask.loss)
-    if ask.max_fpr < 1.0 or ask.min_tpr > 0.0:
-        _not_rising(ask.owner, loss, float(score[is_pos].max() - score[~is_pos].min()))
-        weight = _top_weights(ask, is_pos, score, weight)
+        raise ValueError(f"y_score of {owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it.")
+    loss = as_loss(loss)
+    if max_fpr < 1.0 or min_tpr > 0.0:
+        _not_rising(owner, loss, float(score[is_pos].max() - score[~is_pos].min()))
+        weight = _top_weights(owner, max_fpr, min_tpr, is_pos, score, weight)
     pairs = Pairs(is_pos, weight)
     if not isinstance(loss, Hinge | Square) and type(loss) not in hinges.registry:
-        return LossSums(validation.implements(ask.owner, "loss", loss, [need]), pairs, score)
+        return LossSums(validation.implements(owner, "loss", loss, [need]), pairs, score)
     ranking = pairs.rank(score)
     if isinstance(loss, Hinge):
         return _HingeSums(ranking.within(1.0))
@@ -242,9 +224,11 @@ def _not_rising(owner: str, loss: Loss, margin: float) -> None:
         )
 
 
-def _top_weights(ask: _Ask, is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+def _top_weights(
+    owner: str, max_fpr: float, min_tpr: float, is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None
+) -> np.ndarray:
     """Weights under which the top counts only."""
-    region = checked_region(ask.owner, ask.max_fpr, ask.min_tpr, rows_of(is_pos, weight), rows_of(~is_pos, weight))
+    region = checked_region(owner, max_fpr, min_tpr, rows_of(is_pos, weight), rows_of(~is_pos, weight))
     weight = np.ones(len(score)) if weight is None else weight.copy()
     for rows, sign, share in ((~is_pos, 1.0, region.max_fpr), (is_pos, -1.0, 1.0 - region.min_tpr)):
         own = weight[rows]

@@ -15,7 +15,7 @@ from auclid.cli.plots import forest_plot
 from auclid.cli.verdict import likely, signed
 from auclid.comparison import ComparedModel
 from auclid.metrics import auc_over_time, group_auc
-from auclid.metrics._group_auc import group_aucs
+from auclid.metrics._concordance import group_aucs
 from auclid.metrics._results import ConcordanceInterval
 from auclid.plot._order import GROUP_BINS
 

@@ -18,8 +18,7 @@ from auclid.auto import AUCClassifier
 from auclid.columns import Columns
 from auclid.comparison._measure import Budget, run_trials
 from auclid.comparison._results import ModelComparison
-from auclid.comparison._rows import ComparedRows
-from auclid.comparison._splits import SplitPlan, plan_splits
+from auclid.comparison._splits import ComparedRows, SplitPlan, plan_splits
 from auclid.comparison._tests import ClassJudge, ComparedModel, SplitJudge, measured, paired_differences
 from auclid.comparison._tuning import tuned
 from auclid.errors import invalid_type, invalid_value

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
-from auclid.comparison._rows import ComparedRows
+from auclid.comparison._splits import ComparedRows
 from auclid.data.encoding import is_frame
 from auclid.metrics._cross_val import rows_to_score
 from auclid.validation import take_rows

@@ -9,8 +9,7 @@ import numpy as np
 
 from auclid.comparison._compare import ComparisonRun, named_estimators, seed_of
 from auclid.comparison._results import ModelComparison
-from auclid.comparison._rows import ComparedOrder
-from auclid.comparison._splits import MIN_TEST_ROWS, N_FOLDS, plan_splits
+from auclid.comparison._splits import MIN_TEST_ROWS, N_FOLDS, ComparedOrder, plan_splits
 from auclid.comparison._tests import OrderJudge
 from auclid.errors import invalid_value
 from auclid.validation.outcomes import group_codes, order_of, ordered_values, survival_target

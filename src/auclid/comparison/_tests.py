@@ -10,6 +10,7 @@ import numpy as np
 
 from auclid.comparison._measure import SplitTrial
 from auclid.metrics import (
+    AUCComparison,
     PairComparison,
     auc_interval,
     average_precision_interval,
@@ -18,9 +19,9 @@ from auclid.metrics import (
     compare_concordance,
     concordance_interval,
 )
-from auclid.metrics._compare import answer, checked_question
+from auclid.metrics._compare import corrected
 from auclid.metrics._cross_val import corrected_error, mean_area, scored_folds
-from auclid.metrics._many import corrected
+from auclid.metrics._inference import answer, checked_question
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
 
@@ -110,7 +111,7 @@ class SplitJudge:
         gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
         se, df = corrected_error(self.rows, gaps)
         question = checked_question("compare", self.level, "two-sided", 0.0)
-        return answer(float(gaps.mean()), se, self.trials, question, df)
+        return answer(AUCComparison, float(gaps.mean()), se, self.trials, question, df)
 
     def over_splits(self, interval: Callable[..., Any], trials: list[SplitTrial]) -> Figures:
         """The mean over splits of a metric, which gives (value, low, high, standard error), with its interval.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from auclid.metrics._cells import masses
-from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._confusion import (
     GIVEN,
     METRICS,
@@ -23,9 +22,9 @@ from auclid.metrics._confusion import (
     measure,
     metric_terms,
 )
-from auclid.metrics._decision_results import MetricComparison, MetricInterval, TopK
-from auclid.metrics._rates import RATE_ROUNDING
-from auclid.metrics._roc import roc_curve
+from auclid.metrics._inference import Question, answer, checked_question
+from auclid.metrics._results import MetricComparison, MetricInterval, TopK
+from auclid.metrics._roc import RATE_ROUNDING, CurvePoint, checked_point, roc_curve
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import clopper_pearson
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -37,17 +36,6 @@ POINT_SYNONYMS = {"recall": "tpr", "sensitivity": "tpr", "k": "alerts"}
 
 SHARES_OF_ROWS = ("tpr", "fpr", "specificity", "accuracy")
 """Metrics that are a share of given rows, so that two models can be compared by McNemar's test."""
-
-
-class CurvePoint(NamedTuple):
-    """A point that is asked for: by the name of what is held fixed, and its value; a threshold may differ by model."""
-
-    name: str
-    value: Any
-
-    def of(self, model: int) -> CurvePoint:
-        """The point of one of several models."""
-        return CurvePoint(self.name, self.value[model]) if isinstance(self.value, tuple) else self
 
 
 def interval_at(
@@ -115,15 +103,13 @@ def interval_at(
     """
     owner = "interval_at"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    name, chosen, point = checked_metric(owner, metric, beta), named_metric(metric, beta), checked_point(owner, at)
+    name, chosen, point = checked_metric(owner, metric, beta), named_metric(metric, beta), checked_points(owner, at)[0]
     prevalence = checked_prevalence(owner, prevalence)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1, **rows)
     cut = cut_at(owner, sample, sample.scores[0], point, prevalence)
     found = measure(sample, cut, chosen, prevalence=prevalence, level=level)
-    return MetricInterval(
-        *found[:4], metric=name, threshold=cut.threshold, df=found.df, level=level, method="delta", **sample.counts
-    )
+    return found._replace(metric=name, **sample.counts)
 
 
 def compare_at(
@@ -187,11 +173,11 @@ def compare_at(
     owner = "compare_at"
     question = checked_question(owner, level, alternative, margin)
     name, chosen = checked_metric(owner, metric, beta), named_metric(metric, beta)
-    point, prevalence = checked_point(owner, at, models=2), checked_prevalence(owner, prevalence)
+    points, prevalence = checked_points(owner, at, models=2), checked_prevalence(owner, prevalence)
     one_of(owner, "method", method, ("delta", "mcnemar"))
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, fewest=1, **rows)
-    cuts = [cut_at(owner, sample, score, point.of(k), prevalence) for k, score in enumerate(sample.scores)]
+    cuts = [cut_at(owner, sample, *each, prevalence) for each in zip(sample.scores, points, strict=True)]
     a, b = (metric_terms(sample, cut, chosen, prevalence) for cut in cuts)
     if method == "mcnemar":
         _plain_shares(owner, name, sample, prevalence, margin)
@@ -306,35 +292,22 @@ def cut_at(owner: str, sample: Sample, score: np.ndarray, point: CurvePoint, pre
     name, value = point
     if name == "threshold":
         return Cut.at(score, float(value))
+    weight = sample.weight
     if name == "alerts":
-        whole_number(owner, "at['alerts']", value, 1, len(score))
-    curve = roc_curve(sample.is_pos, score, None if name == "alerts" else sample.weight)
-    if name == "tpr":
-        at = int(np.argmax(curve.tp >= (value - RATE_ROUNDING) * curve.n_pos))
-    elif name == "fpr":
-        at = int(np.flatnonzero(curve.fp <= (value + RATE_ROUNDING) * curve.n_neg)[-1])
-    else:
-        rate = value / len(score) if name == "alerts" else value
-        share = curve.n_pos / (curve.n_pos + curve.n_neg) if prevalence is None else prevalence
-        at = int(np.flatnonzero(share * curve.tpr + (1.0 - share) * curve.fpr <= rate + RATE_ROUNDING)[-1])
-    return Cut.at(score, float(curve.threshold[at]), GIVEN[name])
+        value, weight = whole_number(owner, "at['alerts']", value, 1, len(score)) / len(score), None
+    curve = roc_curve(sample.is_pos, score, weight)
+    asked = CurvePoint("alert_rate" if name == "alerts" else name, value)
+    return Cut.at(score, float(curve.threshold[asked.place(curve.tp, curve.fp, prevalence)]), GIVEN[name])
 
 
-def checked_point(owner: str, at: Mapping[str, Any], models: int = 1) -> CurvePoint:
-    """The point, or a sentence where it makes no sense."""
+def checked_points(owner: str, at: Mapping[str, Any], models: int = 1) -> list[CurvePoint]:
+    """The point for each model, or a sentence where it makes no sense; only thresholds may differ."""
     if not isinstance(at, Mapping) or len(at) != 1:
         raise ValueError(f"The 'at' parameter of {owner} must be a dict with one item, as {{'fpr': 0.1}}. Got {at!r}.")
     (said, value), shown = next(iter(at.items())), f"at[{next(iter(at))!r}]"
     name = one_of(owner, "at", POINT_SYNONYMS.get(said, said), POINT_NAMES)
-    if name == "threshold":
-        each = value if isinstance(value, tuple | list) and models > 1 and len(value) == models else (value,) * models
-        checked = tuple(number_in(owner, shown, x, -np.inf, np.inf) for x in each)
-        return CurvePoint(name, checked if models > 1 else checked[0])
-    if name == "alerts":
-        return CurvePoint(name, value)
-    closed = {"fpr": "lr", "specificity": "lr"}.get(name, "r")
-    number = number_in(owner, shown, value, 0.0, 1.0, closed=closed)
-    return CurvePoint("fpr", 1.0 - number) if name == "specificity" else CurvePoint(name, number)
+    several = name == "threshold" and models > 1 and isinstance(value, tuple | list) and len(value) == models
+    return [checked_point(owner, name, each, shown) for each in (value if several else [value] * models)]
 
 
 def checked_metric(owner: str, metric: str, beta: float) -> str:
@@ -350,9 +323,9 @@ def named_metric(metric: str, beta: float) -> Metric:
 
 def difference_of(sample: Sample, a: Terms, b: Terms, question: Question) -> MetricComparison:
     """Interval and p-value of the difference of two metrics of the same rows."""
-    gap = a - b
+    gap, trials = a - b, max(int(effective_units(sample)), 2)
     se = 0.0 if gap.se <= 1e-15 else gap.se
-    return answer(gap.value, se, max(int(effective_units(sample)), 2), question, gap.df).converted(MetricComparison)
+    return answer(MetricComparison, gap.value, se, trials, question, gap.df)
 
 
 def _plain_shares(owner: str, name: str, sample: Sample, prevalence: float | None, margin: float) -> None:
@@ -378,8 +351,7 @@ def _mcnemar(sample: Sample, cuts: list[Cut], name: str, question: Question) -> 
         return MetricComparison(0.0, *question.one_sided(0.0, 0.0), 1.0, statistic=0.0, **asked)
     two = question.level if question.sides == 2 else 2.0 * question.level - 1.0
     low, high = clopper_pearson(won / unlike, unlike, two)
-    tails = {"greater": _upper(won, unlike), "less": _upper(lost, unlike)}
-    pvalue = tails.get(question.alternative, min(1.0, 2.0 * min(tails.values())))
+    pvalue = question.pvalue(_upper(won, unlike), _upper(lost, unlike))
     low, high = question.one_sided(*(unlike / size * (2.0 * end - 1.0) for end in (low, high)))
     statistic = (won - lost) ** 2 / unlike
     return MetricComparison(gap, low, high, pvalue, se=float(np.sqrt(unlike)) / size, statistic=statistic, **asked)

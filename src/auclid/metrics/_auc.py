@@ -15,15 +15,7 @@ from auclid.metrics._placements import region_area
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import rates
 from auclid.metrics._sample import Sample, checked_region, checked_sample
-from auclid.validation.vectors import (
-    column,
-    declared_positive,
-    numbers_column,
-    partitioned_columns,
-    positives,
-    row_weights,
-    same_length,
-)
+from auclid.validation.vectors import declared_positive, partitioned_columns
 
 
 def roc_auc(
@@ -85,25 +77,12 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
-    pos_label = declared_positive(y_true, pos_label)
     parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
     if parts is not None:
-        placed = place_classes(owner, parts, pos_label)
+        placed = place_classes(owner, parts, declared_positive(y_true, pos_label))
         return (np.ones(1, bool), np.zeros(1), None) if placed is None else placed.compressed()
-    return ranked_rows(owner, y_true, y_score, sample_weight, pos_label)
-
-
-def ranked_rows(
-    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Which rows of positive weight are positive, their scores and weights, in memory; they may all be of one class."""
-    y = column(owner, "y_true", y_true)
-    score = numbers_column(owner, "y_score", y_score)
-    same_length(owner, y_true=y, y_score=score)
-    weight = row_weights(owner, y_true, sample_weight)
-    if weight is not None:
-        y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
-    return positives(owner, y, pos_label) if len(y) else np.zeros(0, bool), score, weight
+    sample = ranked_sample(owner, y_true, y_score, sample_weight, pos_label, fewest=0)
+    return sample.is_pos, sample.scores[0], sample.weight
 
 
 def partial_auc(
@@ -198,7 +177,7 @@ def gini(
     ----------
     Somers (1962), A new asymmetric measure of association for ordinal variables, American Sociological Review 27.
     """
-    sample = _ranked_sample("gini", y_true, y_score, sample_weight, pos_label)
+    sample = ranked_sample("gini", y_true, y_score, sample_weight, pos_label)
     return 2.0 * auc_from_parts(sample.is_pos, sample.scores[0], sample.weight) - 1.0
 
 
@@ -227,17 +206,22 @@ def ks(
     ----------
     Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Annals of Math. Statistics 19.
     """
-    sample = _ranked_sample("ks", y_true, y_score, sample_weight, pos_label)
+    sample = ranked_sample("ks", y_true, y_score, sample_weight, pos_label)
     fpr, tpr = rates(sample.is_pos, sample.scores[0], sample.weight)
     return float(np.abs(tpr - fpr).max())
 
 
-def _ranked_sample(
-    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+def ranked_sample(
+    owner: str,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    fewest: int = 1,
 ) -> Sample:
-    """Rows of both classes, of which only the order of scores counts."""
+    """Rows of which only the order of scores counts."""
     rows = {"sample_weight": sample_weight, "pos_label": pos_label}
-    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1, only_ranked=True)
+    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=fewest, only_ranked=True)
 
 
 def auc_from_parts(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> float:

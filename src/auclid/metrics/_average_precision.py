@@ -7,26 +7,23 @@ scores, whose influence values are differences of cumulative sums over the sorte
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid import _sizes
-from auclid.metrics._auc import ranked_rows, warn_if_undefined
-from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
+from auclid.metrics._auc import ranked_sample, warn_if_undefined
+from auclid.metrics._bootstrap import Masses, Plan, Progress, checked_plan, distinct
 from auclid.metrics._cells import masses, stepped
-from auclid.metrics._compare import answer, checked_question, from_draws
-from auclid.metrics._partitioned import place_classes, sample_of_parts
+from auclid.metrics._inference import Error, Estimates, Statistic, checked_question
+from auclid.metrics._partitioned import PartitionedSample, place_classes, sample_anywhere
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._results import APComparison, APInterval
 from auclid.metrics._sample import Sample, checked_sample
-from auclid.metrics._variance import degrees_of_sums, share_interval, standard_error
-from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import (
-    declared_positive,
-    partitioned_columns,
-)
+from auclid.metrics._variance import degrees_of_sums
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import declared_positive, partitioned_columns
 
 AP_METHODS = ("delta", "bootstrap", "bca")
 
@@ -87,8 +84,8 @@ def average_precision(
         found = place_classes(owner, parts, declared_positive(y_true, pos_label))
         if found is not None and found.few_is_pos:
             return ap_of_masses(masses(*found.compressed())[1:], ratio)
-    pos_label = declared_positive(y_true, pos_label)
-    is_pos, score, weight = ranked_rows(owner, y_true, y_score, sample_weight, pos_label)
+    sample = ranked_sample(owner, y_true, y_score, sample_weight, pos_label, fewest=0)
+    is_pos, score, weight = sample.is_pos, sample.scores[0], sample.weight
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined(owner, float("nan"))
     return ap_of_masses(_counts(is_pos, score) if weight is None else masses(is_pos, score, weight)[1:], ratio)
@@ -161,22 +158,12 @@ def average_precision_interval(
     """
     owner = "average_precision_interval"
     level, ratio = number_in(owner, "level", level, 0.0, 1.0), _ratio(owner, prevalence)
-    plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
-    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    plan = checked_plan(owner, method, n_bootstrap, random_state, progress, methods=AP_METHODS)
     if method == "delta" and sample_weight is None and groups is None:
-        return _plain_interval(owner, y_true, y_score, pos_label, ratio, level)
+        return _plain_interval(owner, y_true, y_score, pos_label, ratio, plan, level)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
-    terms = ap_terms(sample, sample.scores[0], ratio)
-    errors = Errors.of(sample, terms)
-    told: dict[str, Any] = {"level": level, "method": method, "df": errors.freedom} | sample.counts
-    if method != "delta":
-        steps = [distinct(sample.is_pos, sample.scores[0])[1]]
-        drawn = replicates(sample, steps, lambda each: ap_of_masses(each[0], ratio), plan)
-        se = deviation(drawn)
-        if se > 0.0:
-            return APInterval(terms.area, *ends(drawn, level, terms.area, errors, plan.method), se, **told)
-    se = standard_error(sample, terms)
-    return APInterval(terms.area, *share_interval(terms.area, se, sample.trials, level, errors.freedom), se, **told)
+    return Estimates.of(sample, _statistic(ratio), plan).interval(level, APInterval)
 
 
 def compare_average_precision(
@@ -230,24 +217,16 @@ def compare_average_precision(
     """
     owner = "compare_average_precision"
     question, ratio = checked_question(owner, level, alternative, margin), _ratio(owner, prevalence)
-    plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
+    plan = checked_plan(owner, method, n_bootstrap, random_state, progress, methods=AP_METHODS)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
-    of_a, of_b = (ap_terms(sample, score, ratio) for score in sample.scores)
-    gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
-    errors = Errors.of(sample, gap, difference=True)
-    if method == "delta":
-        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
-        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
-        return compared.converted(APComparison, **how)
-    steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
+    return Estimates.of(sample, _statistic(ratio), plan).difference(question, APComparison)
 
-    def difference(pair: list[Masses]) -> float:
-        return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
 
-    drawn = replicates(sample, steps, difference, plan)
-    compared = from_draws(gap.area, drawn, errors, plan.method, question)
-    return compared.converted(APComparison, **how)
+def _statistic(ratio: float | None) -> Statistic:
+    """The average precision at so many negatives for each positive; None: those of the rows."""
+    terms, of_masses = partial(ap_terms, ratio=ratio), partial(ap_of_masses, ratio=ratio)
+    return Statistic(terms, of_masses, lambda is_pos, score: distinct(is_pos, score)[1], always_student=True)
 
 
 def ap_of_masses(found: Masses, ratio: float | None = None) -> float:
@@ -263,26 +242,24 @@ def ap_of_masses(found: Masses, ratio: float | None = None) -> float:
 
 
 def _plain_interval(
-    owner: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, ratio: float | None, level: float
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, ratio: float | None, plan: Plan, level: float
 ) -> APInterval:
     """The interval of rows that stand alone and weigh alike, from counts: no row has terms of its own."""
-    asked: dict[str, Any] = {"groups": None, "method": "delong", "whole": True}
-    counts, parts = None, sample_of_parts(owner, y_true, [y_score], None, pos_label, **asked)
-    if parts is not None and parts.few_is_pos:
-        counts = masses(*parts.compressed())[1:]
-    if counts is None:
+    sample = sample_anywhere(owner, y_true, {"y_score": y_score}, pos_label=pos_label)
+    if isinstance(sample, PartitionedSample) and not sample.few_is_pos:
         sample = checked_sample(owner, y_true, {"y_score": y_score}, pos_label=pos_label)
+    if isinstance(sample, PartitionedSample):
+        counts = masses(*sample.compressed())[1:]
+    else:
         counts = _counts(sample.is_pos, sample.scores[0])
-    ap, gain, loss = step_influence(*counts, ratio)
+    ap, *influence = step_influence(*counts, ratio)
     sizes: np.ndarray = np.array([count.sum() for count in counts])
     second, fourth = np.zeros(2), np.zeros(2)
-    for k, (count, terms) in enumerate(zip(counts, (gain, loss), strict=True)):
+    for k, (count, terms) in enumerate(zip(counts, influence, strict=True)):
         square = _exact_zero(terms * (count > 0.0)) ** 2
         second[k], fourth[k] = count @ square / sizes[k] ** 2.0, count @ square**2 / sizes[k] ** 4.0
     se, df = float(np.sqrt(np.sum(second * sizes / (sizes - 1.0)))), degrees_of_sums(second, fourth, sizes)
-    n_pos, n_neg = map(int, sizes)
-    told: dict[str, Any] = {"level": level, "method": "delta", "df": df, "n_positive": n_pos, "n_negative": n_neg}
-    return APInterval(ap, *share_interval(ap, se, min(n_pos, n_neg), level, df), se, **told)
+    return Error(ap, se, df).interval(sample, plan, level, APInterval)
 
 
 def _counts(is_pos: np.ndarray, score: np.ndarray) -> Masses:
@@ -340,8 +317,3 @@ def _ratio(owner: str, prevalence: float | None) -> float | None:
         return None
     share = number_in(owner, "prevalence", prevalence, 0.0, 1.0)
     return (1.0 - share) / share
-
-
-def _resampling(owner: str, method: str) -> str:
-    """The name that the bootstrap has for a method."""
-    return {"delta": "delong"}.get(one_of(owner, "method", method, AP_METHODS), method)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from auclid.metrics._at import CurvePoint, cut_at
+from auclid.metrics._at import cut_at
 from auclid.metrics._bootstrap import Masses, Plan, distinct, replicates
 from auclid.metrics._confusion import METRICS, measure
 from auclid.metrics._rates import wilson_by_deviate
-from auclid.metrics._roc import Curve, from_the_top, roc_curve
-from auclid.metrics._sample import Sample
+from auclid.metrics._roc import Curve, CurvePoint, from_the_top, roc_curve
+from auclid.metrics._sample import Sample, effective_count
 from auclid.metrics._variance import quantile
 
 BANDS = ("pointwise", "simultaneous")
@@ -67,10 +67,8 @@ def simultaneous_deviate(sample: Sample, score: np.ndarray, level: float) -> flo
 
 
 def effective_rows(sample: Sample) -> tuple[float, float]:
-    """Rows of equal weight that the positives, and the negatives, are worth: (sum w)^2 / sum w^2 (Kish)."""
-    weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
-    pos, neg = (weight[of] for of in (sample.is_pos, ~sample.is_pos))
-    return float(pos.sum() ** 2 / (pos @ pos)), float(neg.sum() ** 2 / (neg @ neg))
+    """Rows of equal weight that the positives, and the negatives, are worth."""
+    return effective_count(sample.weights[sample.is_pos]), effective_count(sample.weights[~sample.is_pos])
 
 
 def band_at_points(

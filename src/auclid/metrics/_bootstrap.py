@@ -34,6 +34,11 @@ class Plan(NamedTuple):
     transform: str | None = "logit"
     """The scale on which an interval by DeLong's variance is symmetric; None is that of the AUC itself."""
 
+    @property
+    def by_variance(self) -> bool:
+        """Whether no rows are drawn."""
+        return self.method not in ("bootstrap", "bca")
+
     def told(self, level: float, df: float) -> dict[str, Any]:
         """How an interval was found, as results tell it."""
         plain = self.method == "delong" and self.transform is None
@@ -47,9 +52,10 @@ def checked_plan(
     random_state: Any,
     progress: Progress = False,
     transform: str | None = "logit",
+    methods: tuple[str, ...] = INTERVAL_METHODS,
 ) -> Plan:
     """The plan, or a sentence where it makes no sense."""
-    one_of(owner, "method", method, INTERVAL_METHODS)
+    one_of(owner, "method", method, methods)
     if transform not in TRANSFORMS:
         raise InvalidValueError(
             owner=owner, parameter="transform", expected="be 'logit' or None", got=repr(transform)

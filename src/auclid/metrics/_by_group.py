@@ -1,4 +1,4 @@
-"""The AUC within and between groups of rows, and whether the worst of them is worse by more than chance."""
+"""What differs between groups of rows: the AUC within and between them, and the rates of one threshold."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from auclid.errors import quoted_value
 from auclid.metrics._bootstrap import Plan
-from auclid.metrics._compare import Question, answer, unpaired
+from auclid.metrics._confusion import METRICS, Cut, metric_terms, wilson_interval
+from auclid.metrics._inference import Estimates, Question, answer, area_statistic, unpaired
 from auclid.metrics._interval import interval
 from auclid.metrics._placements import area_terms
-from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
-from auclid.metrics._sample import WHOLE, Sample, checked_sample
-from auclid.metrics._variance import standard_error
+from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair, GroupRates, MetricInterval
+from auclid.metrics._sample import WHOLE, Sample, checked_sample, effective_count
+from auclid.metrics._variance import quantile, standard_error
 from auclid.validation.parameters import number_in
 from auclid.validation.vectors import codes, column, row_weights, same_length
 
@@ -83,6 +85,8 @@ def auc_by_group(
         owner, y_true, {"y_score": y_score}, sample_weight=sample_weight, pos_label=pos_label, fewest=1
     )
     names, member = _members(owner, y_true, groups, sample_weight)
+    if len(names) < 2:
+        raise ValueError(f"{owner} expects two groups or more. Got only {names}; see auc_interval.")
     _refuse_half_groups(owner, sample, member, names)
     own = [sample.group(member == g) for g in range(len(names))]
     intervals = {name: interval(rows, WHOLE, Plan(), level) for name, rows in zip(names, own, strict=True)}
@@ -101,8 +105,6 @@ def _members(
     if weight is not None:
         group = group[weight > 0.0]
     labels, member = codes(owner, "groups", group)
-    if len(labels) < 2:
-        raise ValueError(f"{owner} expects two groups or more. Got only {labels.tolist()}; see auc_interval.")
     return labels.tolist(), member
 
 
@@ -168,7 +170,7 @@ def _worst(sample: Sample, cells: _Cells, names: list[Any], question: Question) 
     error = np.sqrt(np.maximum(variance, 0.0))
     g, h = divmod(int(cells.table.argmin()), size)
     gap = float(cells.table[g, h] - cells.whole)
-    found = answer(gap, float(error[g, h]), sample.trials, question)
+    found = answer(AUCComparison, gap, float(error[g, h]), sample.trials, question)
     if error[g, h] > 0.0:
         roots = [[_root(each) for each in side] for side in (cells.pos, cells.neg)]
         found = _allowing(found, -gap / error[g, h], size * size, 1.0, partial(_drawn_cells, roots, error))
@@ -201,7 +203,8 @@ def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Quest
     g, h = int(auc.argmin()), int(auc.argmax())
     if g == h:  # all are equal
         h = 1 if g == 0 else 0
-    found = unpaired(own[g], own[h], WHOLE, Plan(), question)
+    of_g, of_h = (Estimates.of(own[k], area_statistic(WHOLE), Plan()) for k in (g, h))
+    found = unpaired(of_g, of_h, question)
     error = np.array([standard_error(rows, area_terms(rows, rows.scores[0])) for rows in own])
     pairs = len(names) * (len(names) - 1) // 2
     spread = float(np.hypot(error[g], error[h]))
@@ -236,3 +239,115 @@ def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes
     rng, count = np.random.default_rng(0), int(np.clip(MAX_DRAWN // pairs, MIN_DRAWS, MAX_DRAWS)) // DRAWS_AT_ONCE
     drawn = np.concatenate([extremes(rng, DRAWS_AT_ONCE) for _ in range(count)])
     return found._replace(pvalue=min(float(np.mean(drawn >= z)), bonferroni, 1.0))
+
+
+GROUP_METRICS = ("alert_rate", "tpr", "fpr", "precision", "npv", "accuracy")
+
+
+def rates_by_group(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    groups: ArrayLike,
+    threshold: float,
+    *,
+    reference: Any = None,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> GroupRates:
+    """Selection rates, error rates and predictive values of each group at one threshold, with intervals.
+
+    The selection ratio of a group is its share of flagged rows divided by that of the reference group; its interval is
+    symmetric in the logarithm. Below 0.8 the "four-fifths rule" speaks of adverse impact, where being flagged is what
+    people want; where it is a burden, take the group of lowest rate for the reference.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels; of two numbers the greater one is positive.
+    y_score : array-like of shape (n,)
+        Finite scores, greater for rows thought positive.
+    groups : array-like of shape (n,)
+        The group of each row. A group may lack a class; rates of it are then nan with the interval [0, 1].
+    threshold : float
+        Rows that score higher are flagged.
+    reference : label, optional
+        The group that others are compared with; else the one of highest selection rate.
+    level : float in (0, 1)
+        Coverage of each interval.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+
+    Returns
+    -------
+    GroupRates
+        `rates[group][name]` and `ratios[group]` unpack to (value, low, high, se); `to_frame()` is a table of them.
+
+    Examples
+    --------
+    >>> from auclid.metrics import rates_by_group
+    >>> y, s = [0, 1, 0, 1, 0, 1, 0, 1], [1, 4, 2, 6, 3, 3, 6, 5]
+    >>> result = rates_by_group(y, s, ["a", "a", "a", "a", "b", "b", "b", "b"], 2.5)
+    >>> {group: result.rates[group]["alert_rate"].value for group in result.groups}
+    {'a': 0.5, 'b': 1.0}
+    >>> result.reference, result.ratios["a"].value
+    ('b', 0.5)
+
+    References
+    ----------
+    Katz et al. (1978), Obtaining confidence intervals for the risk ratio in cohort studies, Biometrics 34. Hardt, Price
+    & Srebro (2016), Equality of opportunity in supervised learning, NeurIPS.
+    """
+    owner = "rates_by_group"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    threshold = number_in(owner, "threshold", threshold, -np.inf, np.inf)
+    rows = {"sample_weight": sample_weight, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1, **rows)
+    names, member = _members(owner, y_true, groups, sample_weight)
+    rates = {name: _rates(sample.group(member == k), threshold, level) for k, name in enumerate(names)}
+    if reference is None:
+        reference = max(names, key=lambda name: rates[name]["alert_rate"].value)
+    elif reference not in names:
+        got = quoted_value(reference)
+        raise ValueError(f"The 'reference' parameter of {owner} must be one of the groups. Got {got} instead.")
+    base = rates[reference]["alert_rate"]
+    ratios = {name: _ratio(rates[name]["alert_rate"], base, name == reference, level) for name in names}
+    return GroupRates(names, rates, ratios, reference, threshold)
+
+
+def _rates(sample: Sample, threshold: float, level: float) -> dict[str, MetricInterval]:
+    """All rates of one group, which may lack a class."""
+    cut, rates = Cut.at(sample.scores[0], threshold), {}
+    for name in GROUP_METRICS:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = metric_terms(sample, cut, METRICS[name])
+        low, high = map(float, wilson_interval(found.value, found.se, _basis(sample, cut, name), level, found.df))
+        told: dict[str, Any] = {"metric": name, "threshold": cut.threshold, "level": level, "method": "wilson"}
+        rates[name] = MetricInterval(found.value, low, high, found.se, **told, **sample.counts)
+    return rates
+
+
+def _basis(sample: Sample, cut: Cut, name: str) -> float:
+    """The rows that a share is one of, in effective numbers."""
+    flagged = cut.flagged > 0.0
+    of = {"tpr": sample.is_pos, "fpr": ~sample.is_pos, "precision": flagged, "npv": ~flagged}.get(name)
+    return effective_count(sample.weights if of is None else sample.weights[of])
+
+
+def _ratio(rate: MetricInterval, base: MetricInterval, same: bool, level: float) -> MetricInterval:
+    """The ratio of two independent shares; half a row is added where one of them is zero."""
+    told: dict[str, Any] = {"metric": "selection ratio", "level": level, "method": "log"}
+    if same:
+        return MetricInterval(1.0, 1.0, 1.0, 0.0, **told)
+    sizes = [max((each.n_positive or 0) + (each.n_negative or 0), 1) for each in (rate, base)]
+    shares = [each.value for each in (rate, base)]
+    value = shares[0] / shares[1] if shares[1] > 0.0 else float("nan")
+    errors = [each.se / each.value if each.value > 0.0 else 0.0 for each in (rate, base)]
+    if min(shares) <= 0.0:
+        shares = [(share * n + 0.5) / (n + 0.5) for share, n in zip(shares, sizes, strict=True)]
+        errors = [np.sqrt((1.0 - share) / (share * n)) for share, n in zip(shares, sizes, strict=True)]
+    centre, se = shares[0] / shares[1], float(np.hypot(errors[0], errors[1]))
+    reach = np.exp(quantile(level) * se)
+    return MetricInterval(value, float(centre / reach), float(centre * reach), float(centre * se), **told)

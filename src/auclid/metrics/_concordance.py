@@ -1,4 +1,4 @@
-"""Concordance: the share of comparable pairs that scores rank rightly, for any order, with its standard error.
+"""Concordance: the share of comparable pairs that scores rank rightly, for any order, over time, within groups.
 
 The influence of a row is what its pairs add to the concordance beyond their share: D_i = sum over the pairs of i of
 weight · (c − C) / P, with c = 1, 1/2 or 0, C the concordance and P the weight of all pairs. The sum of D_i² is the
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.errors import Described, invalid_value
-from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._results import ConcordanceComparison, ConcordanceInterval
-from auclid.metrics._variance import share_interval
+from auclid.metrics._inference import answer, checked_question
+from auclid.metrics._results import AUCInterval, AUCOverTime, ConcordanceComparison, ConcordanceInterval
+from auclid.metrics._variance import quantile, share_interval
 from auclid.stats.censoring import CensoringDistribution, censoring_distribution
-from auclid.stats.pair_order import PairOrder
+from auclid.stats.pair_order import PairOrder, level_order
 from auclid.validation.outcomes import (
     Survival,
     checked_weights,
@@ -29,8 +29,14 @@ from auclid.validation.outcomes import (
     survival_target,
     time_column,
 )
-from auclid.validation.parameters import number_in
-from auclid.validation.vectors import numbers_column, same_length
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import column, finite_column, numbers_column, positives, same_length
+
+GROUP_WEIGHTS = ("size", "pairs", "equal")
+
+N_TIMES = 10
+"""Times of `auc_over_time` that are chosen where none are given."""
+
 
 
 class ConcordanceTerms(NamedTuple):
@@ -346,5 +352,178 @@ def compare_concordance(
     sample = checked_order(owner, y, options, **columns)
     first, second = (sample.terms(_score(owner, name, each, sample.n)) for name, each in (("a", a), ("b", b)))
     se = sample.standard_error(first.influence - second.influence)
-    compared = answer(first.concordance - second.concordance, se, sample.trials, question)
-    return compared.converted(ConcordanceComparison)
+    gap = first.concordance - second.concordance
+    return answer(ConcordanceComparison, gap, se, sample.trials, question)
+
+
+def auc_over_time(
+    y: ArrayLike,
+    s: ArrayLike,
+    event: ArrayLike,
+    times: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    train: Any = None,
+) -> AUCOverTime:
+    """Cumulative/dynamic AUC(t): how well risks separate rows with an event by time t from rows later than t.
+
+    AUC(t) is the share of pairs of a case (event seen at or before t) and a control (time after t) in which the case
+    has the higher risk, ties counted one half. A case weighs 1 / G at its time, G being the probability not to be
+    censored before it (Kaplan & Meier), so that censored rows do not bias it. The standard errors are the
+    infinitesimal jackknife's and allow for the estimation of G.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Times in [0, inf).
+    s : array-like of shape (n,)
+        Risks, higher for earlier events.
+    event : array-like of shape (n,)
+        Whether the event was seen at the time y; else the time is censored.
+    times : array-like of shape (k,), optional
+        Times t, each with a case and a control. None: ten quantiles of the event times, from 10 to 90 %.
+    level : float in (0, 1)
+        Coverage of each interval.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    train : structured array or frame, optional
+        Events and times from which G is estimated; None: the rows themselves.
+
+    Returns
+    -------
+    AUCOverTime
+        Named tuple (times, auc, low, high, se) of arrays.
+
+    Examples
+    --------
+    >>> from auclid.metrics import auc_over_time
+    >>> result = auc_over_time([1, 2, 3, 4, 5, 6], [6, 3, 5, 2, 4, 1], [1, 1, 0, 1, 1, 0], times=[2, 4])
+    >>> result.auc.round(3).tolist()
+    [0.75, 0.65]
+
+    References
+    ----------
+    Uno, Cai, Tian & Wei (2007), JASA 102. Hung & Chiang (2010), Canadian Journal of Statistics 38. Blanche, Dartigues &
+    Jacqmin-Gadda (2013), Statistics in Medicine 32.
+    """
+    owner = "auc_over_time"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    survival = Survival(time_column(owner, "y", y), event_column(owner, event))
+    score = numbers_column(owner, "s", in_memory(s))
+    same_length(owner, y=survival.time, s=score, event=survival.event)
+    weight = checked_weights(owner, sample_weight, len(score))
+    if not survival.event.any():
+        raise invalid_value(owner, "event", "hold at least one event", "censored times only")
+    if times is None:
+        when = np.unique(np.quantile(survival.time[survival.event], np.linspace(0.1, 0.9, N_TIMES)))
+    else:
+        when = np.atleast_1d(finite_column(owner, "times", np.atleast_1d(in_memory(times)))).astype(np.float64)
+    cases = survival.event & (survival.time <= when.max())
+    censoring, inverse = checked_censoring(owner, survival, cases, weight, train)
+    own = np.ones(len(score)) if weight is None else weight
+    found = []
+    for t in when:
+        order = _cases_above_controls(owner, survival, float(t), own, inverse)
+        terms = order_terms(order, score)
+        influence = terms.influence
+        if train is None:
+            through = censoring.influence(survival.time, survival.event, terms.upper)
+            influence = influence + own * through
+        se = float(np.sqrt(np.sum(influence**2)))
+        trials = int(min(np.diff(np.append(order.level_begin[np.diff(order.level, prepend=-1) > 0], len(order.rows)))))
+        found.append((terms.concordance, *share_interval(terms.concordance, se, max(1, trials), level), se))
+    return AUCOverTime(when, *np.array(found).T)
+
+
+def _cases_above_controls(owner: str, survival: Survival, t: float, own: np.ndarray, inverse: np.ndarray) -> PairOrder:
+    """The order of two levels at a time t: rows with an event by then, and rows that are later."""
+    case = np.flatnonzero(survival.event & (survival.time <= t) & (own > 0.0))
+    control = np.flatnonzero((survival.time > t) & (own > 0.0))
+    if not len(case) or not len(control):
+        what = "no event by then" if not len(case) else "no row later"
+        got = Described(f"{t:g}, with {what}")
+        raise invalid_value(owner, "times", "lie between the first event and the last time", got)
+    rows = np.concatenate([case, control])
+    level = np.repeat([0, 1], [len(case), len(control)])
+    upper = np.concatenate([own[case] * inverse[case], np.zeros(len(control))])
+    return PairOrder(len(own), rows, level, np.array([0, len(rows)]), upper, own[rows])
+
+
+def group_aucs(
+    owner: str, y: Any, s: Any, groups: Any, sample_weight: Any, pos_label: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(AUC, weight of rows, weight of pairs) of each group that has rows of both classes."""
+    y = column(owner, "y", in_memory(y))
+    score = numbers_column(owner, "s", in_memory(s))
+    same_length(owner, y=y, s=score)
+    weight, group = checked_weights(owner, sample_weight, len(y)), group_codes(owner, groups, len(y))
+    order = level_order(positives(owner, y, pos_label, "y").astype(np.float64), group, weight)
+    n_groups = len(order.group_ends) - 1
+    pairs = np.bincount(order.group, order.upper * order.mass_below, minlength=n_groups)
+    if not pairs.any():
+        raise invalid_value(
+            owner, "groups", "hold rows of both classes in some group", "one class in each", "Use larger groups."
+        )
+    right = 0.5 * np.bincount(order.group, right_pairs(order, score)[0], minlength=n_groups)  # by both rows of a pair
+    size, usable = np.bincount(order.group, order.lower, minlength=n_groups), pairs > 0.0
+    return right[usable] / pairs[usable], size[usable], pairs[usable]
+
+
+def group_auc(
+    y: ArrayLike,
+    s: ArrayLike,
+    groups: ArrayLike,
+    *,
+    weight: str = "size",
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> AUCInterval:
+    """The mean over groups of the AUC within each (GAUC), with an interval over groups; O(n log n).
+
+    Rows are compared within their group only: the clicked and the other items of one session. Groups of one class are
+    left out. The groups are the independent units of the standard error: with weights w_g and AUCs A_g of G groups,
+    se² = G/(G − 1) Σ w_g² (A_g − A)² / (Σ w_g)².
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    s : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    groups : array-like of shape (n,)
+        The group of each row.
+    weight : {"size", "pairs", "equal"}
+        What a group counts: its rows, as GAUC is mostly defined, its pairs, or one each.
+    level : float in (0, 1)
+        Coverage of the interval.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    AUCInterval
+        Named tuple (auc, low, high, se). With one group the interval is [0, 1].
+
+    Examples
+    --------
+    >>> from auclid.metrics import group_auc
+    >>> y, s = [0, 1, 0, 1, 0, 1, 1], [1, 2, 3, 2, 1, 5, 4]
+    >>> round(group_auc(y, s, ["a", "a", "b", "b", "c", "c", "c"]).auc, 4)
+    0.7143
+    """
+    owner = "group_auc"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    one_of(owner, "weight", weight, GROUP_WEIGHTS)
+    auc, size, pairs = group_aucs(owner, y, s, groups, sample_weight, pos_label)
+    share = {"size": size, "pairs": pairs, "equal": np.ones(len(auc))}[weight]
+    share = share / share.sum()
+    mean, count = float(share @ auc), len(auc)
+    if count < 2:
+        return AUCInterval(mean, 0.0, 1.0, np.nan)
+    se = float(np.sqrt(count / (count - 1.0) * np.sum((share * (auc - mean)) ** 2)))
+    reach = quantile(level, count - 1.0) * se
+    return AUCInterval(mean, max(0.0, mean - reach), min(1.0, mean + reach), se)

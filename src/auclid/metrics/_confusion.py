@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
-from auclid.metrics._sample import Sample
+from auclid.metrics._results import MetricInterval
+from auclid.metrics._sample import Sample, effective_count
 from auclid.metrics._variance import quantile
 
 STEP = 1e-20
@@ -86,12 +87,17 @@ class Shares(NamedTuple):
     @classmethod
     def of(cls, sample: Sample, flagged: np.ndarray, prevalence: float | None = None) -> "Shares":
         """Those of the flagged rows; at another prevalence where one is given. Ties may be flagged in part."""
-        weight = np.ones(len(flagged)) if sample.weight is None else sample.weight
+        weight = sample.weights
         of_pos, of_neg = float(weight[sample.is_pos].sum()), float(weight[~sample.is_pos].sum())
         tp, fp = (float(weight[of] @ flagged[of]) for of in (sample.is_pos, ~sample.is_pos))
         if prevalence is None:
             return cls(tp / (of_pos + of_neg), fp / (of_pos + of_neg), of_pos / (of_pos + of_neg))
         return cls(prevalence * tp / of_pos, (1.0 - prevalence) * fp / of_neg, prevalence)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """Shares of true positives, false negatives, false positives and true negatives."""
+        return np.array([self.tp, self.p - self.tp, self.fp, 1.0 - self.p - self.fp])
 
     def value(self, metric: Metric) -> Any:
         """The metric; nan or inf where it has no denominator."""
@@ -162,7 +168,7 @@ def share_near(sample: Sample, cut: Cut, counted: str, prevalence: float) -> flo
     reach = max(5, int(np.ceil(max(min(place, size - place), 1) ** 0.8)))
     low, high = ranked[max(place - reach, 0)], ranked[min(place + reach, size) - 1]
     near = (cut.score >= low) & (cut.score <= high)
-    weight = np.ones(len(near)) if sample.weight is None else sample.weight
+    weight = sample.weights
     shares = [float(weight[near & side].sum()) / float(weight[side].sum()) for side in (sample.is_pos, ~sample.is_pos)]
     pos, neg = prevalence * shares[0], (1.0 - prevalence) * shares[1]
     return pos / (pos + neg) if pos + neg > 0.0 else prevalence
@@ -206,7 +212,7 @@ def metric_terms(
     if not np.all(np.isfinite(gradient)):  # a ratio whose denominator is empty has no standard error
         gradient = np.full(3, np.nan)
     y, f = sample.is_pos.astype(np.float64), cut.flagged
-    weight = np.ones(len(y)) if sample.weight is None else sample.weight
+    weight = sample.weights
     if prevalence is None:
         row = gradient[0] * (y * f - shares.tp) + gradient[1] * ((1.0 - y) * f - shares.fp)
         row = (row + gradient[2] * (y - shares.p)) * (weight / weight.sum())
@@ -215,45 +221,31 @@ def metric_terms(
         share = np.where(sample.is_pos, shares.p / of_pos, (1.0 - shares.p) / of_neg)
         rate = np.where(sample.is_pos, shares.tp / shares.p, shares.fp / (1.0 - shares.p))
         row = np.where(sample.is_pos, gradient[0], gradient[1]) * share * weight * (f - rate)
-    by_unit = row if sample.cluster is None else np.bincount(sample.cluster, row)
     corrected = sample.cluster is not None or sample.weight is not None
-    return Terms(float(shares.value(metric)), by_unit, corrected)
-
-
-class MetricEstimate(NamedTuple):
-    """A metric at a threshold: its value, interval and standard error; degrees of freedom of the latter."""
-
-    value: float
-    low: float
-    high: float
-    se: float
-    df: float = np.inf
+    return Terms(float(shares.value(metric)), sample.by_unit(row), corrected)
 
 
 def measure(
     sample: Sample, cut: Cut, metric: Metric, *, prevalence: float | None = None, level: float
-) -> MetricEstimate:
+) -> MetricInterval:
     """A metric at a cut, with its interval."""
     shares = Shares.of(sample, cut.flagged, prevalence)
     found = metric_terms(sample, cut, metric, prevalence, shares)
     if metric.scale == "ratio":
-        low, high = _ratio_interval(sample, cut, metric, shares, prevalence, level)
-        return MetricEstimate(found.value, low, high, found.se, found.df)
-    if metric.scale == "share":
+        low, high = _ratio_interval(found, shares, metric, effective_units(sample), level)
+    elif metric.scale == "share":
         basis = float(np.asarray(metric.basis(*shares))) * effective_units(sample)
-        low, high = wilson_interval(found.value, found.se, basis, level, found.df)
-        return MetricEstimate(found.value, float(low), float(high), found.se, found.df)
-    reach = quantile(level, found.df) * found.se
-    return MetricEstimate(found.value, found.value - reach, found.value + reach, found.se, found.df)
+        low, high = map(float, wilson_interval(found.value, found.se, basis, level, found.df))
+    else:
+        reach = quantile(level, found.df) * found.se
+        low, high = found.value - reach, found.value + reach
+    how: dict[str, Any] = {"threshold": cut.threshold, "df": found.df, "level": level, "method": "delta"}
+    return MetricInterval(found.value, low, high, found.se, **how)
 
 
 def effective_units(sample: Sample) -> float:
-    """Rows, or groups, that count fully: (sum w)^2 / sum w^2."""
-    if sample.weight is None and sample.cluster is None:
-        return float(len(sample.is_pos))
-    weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
-    mass = weight if sample.cluster is None else np.bincount(sample.cluster, weight)
-    return float(mass.sum() ** 2 / (mass @ mass))
+    """Rows, or groups, that count fully."""
+    return effective_count(sample.by_unit(sample.weights))
 
 
 def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = np.inf) -> tuple[Any, Any]:
@@ -273,22 +265,19 @@ def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = n
 
 
 def _ratio_interval(
-    sample: Sample, cut: Cut, metric: Metric, shares: Shares, prevalence: float | None, level: float
+    found: Terms, shares: Shares, metric: Metric, n: float, level: float
 ) -> tuple[float, float]:
     """An interval symmetric in the logarithm; half a row is added to each cell where one of them is empty."""
-    told, n = float(shares.value(metric)), effective_units(sample)
-    cells = np.array([shares.tp, shares.p - shares.tp, shares.fp, 1.0 - shares.p - shares.fp])
+    told, cells = found.value, shares.cells
     if np.isnan(told):
         return 0.0, np.inf
     if cells.min() > 1e-12:
-        found = metric_terms(sample, cut, metric, prevalence, shares)
         reach = quantile(level, found.df) * found.se / told
         return told * float(np.exp(-reach)), told * float(np.exp(reach))
     # An empty cell shows no variance: that of a multinomial table with half a row more in each cell.
-    cells = (np.maximum(cells, 0.0) + 0.5 / n) / (1.0 + 2.0 / n)
-    filled = Shares(cells[0], cells[2], cells[0] + cells[1])
+    filled = _filled(cells, n)
     value = float(filled.value(metric))
-    reach = quantile(level) * float(_multinomial_error(filled, cells, metric, n)) / value
+    reach = quantile(level) * float(_multinomial_error(filled, metric, n)) / value
     low, high = value * float(np.exp(-reach)), value * float(np.exp(reach))
     return (0.0 if told == 0.0 else low), (high if np.isfinite(told) else np.inf)
 
@@ -299,40 +288,42 @@ def measure_counts(
     """(value, low, high) of a metric at many given thresholds at once, of rows that stand alone and weigh alike."""
     n = float(n_pos + n_neg)
     shares = Shares(np.asarray(tp) / n, np.asarray(fp) / n, np.full(len(tp), n_pos / n))
-    cells = np.array([shares.tp, shares.p - shares.tp, shares.fp, 1.0 - shares.p - shares.fp])
-    value, se = shares.value(metric), _multinomial_error(shares, cells, metric, n)
+    cells = shares.cells
+    value, se = shares.value(metric), _multinomial_error(shares, metric, n)
     if metric.scale == "share":
         low, high = wilson_interval(value, se, np.asarray(metric.basis(*shares)) * n, level)
         return value, low, high
     z = quantile(level)
     if metric.scale == "plain":
         return value, value - z * se, value + z * se
-    filled = np.where(cells.min(axis=0) > 1e-12, cells, (np.maximum(cells, 0.0) + 0.5 / n) / (1.0 + 2.0 / n))
-    used = Shares(filled[0], filled[2], filled[0] + filled[1])
+    seen = cells.min(axis=0) > 1e-12
+    used = Shares(*(np.where(seen, own, more) for own, more in zip(shares, _filled(cells, n), strict=True)))
     centre = used.value(metric)
-    reach = np.exp(z * _multinomial_error(used, filled, metric, n) / centre)
+    reach = np.exp(z * _multinomial_error(used, metric, n) / centre)
     low, high = np.where(value == 0.0, 0.0, centre / reach), np.where(np.isfinite(value), centre * reach, np.inf)
     return value, np.where(np.isnan(value), 0.0, low), high
 
 
-def _multinomial_error(shares: Shares, cells: np.ndarray, metric: Metric, n: float) -> np.ndarray:
-    """The standard error of a metric of a multinomial table with the cells tp, fn, fp, tn."""
-    slope = shares.gradient(metric)
+def _filled(cells: np.ndarray, n: float) -> Shares:
+    """The shares of a table of n rows with half a row more in each cell."""
+    tp, fn, fp, _ = (np.maximum(cells, 0.0) + 0.5 / n) / (1.0 + 2.0 / n)
+    return Shares(tp, fp, tp + fn)
+
+
+def _multinomial_error(shares: Shares, metric: Metric, n: float) -> np.ndarray:
+    """The standard error of a metric of a multinomial table of n rows."""
+    slope, cells = shares.gradient(metric), shares.cells
     with np.errstate(invalid="ignore"):
         by_cell = np.array([slope[0] + slope[2], slope[2], slope[1], np.zeros_like(slope[0])])
         spread = np.sum(by_cell**2 * cells, axis=0) - np.sum(by_cell * cells, axis=0) ** 2
         return np.sqrt(np.maximum(spread, 0.0) / n)
 
 
-def predictive_values(
-    lr_positive: MetricEstimate, lr_negative: MetricEstimate, prevalence: float
-) -> tuple[MetricEstimate, MetricEstimate]:
-    """(PPV, NPV) at a known prevalence from likelihood ratios: logit PPV = logit(prevalence) + log LR+."""
+def predictive_value(ratio: MetricInterval, prevalence: float, sign: int) -> MetricInterval:
+    """PPV (sign 1) or NPV (-1) at a prevalence from a likelihood ratio: logit PPV = logit(prevalence) + log LR+."""
     odds = logit(prevalence)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ppv, low, high = (float(expit(odds + np.log(x))) for x in lr_positive[:3])
-        se = float(np.divide(ppv * (1.0 - ppv) * lr_positive.se, lr_positive.value))
-        positive = MetricEstimate(ppv, low, high, se, lr_positive.df)
-        npv, high, low = (float(expit(-odds - np.log(x))) for x in lr_negative[:3])
-        se = float(np.divide(npv * (1.0 - npv) * lr_negative.se, lr_negative.value))
-    return positive, MetricEstimate(npv, low, high, se, lr_negative.df)
+        value, *ends = (float(expit(sign * (odds + np.log(x)))) for x in ratio[:3])
+        se = float(np.divide(value * (1.0 - value) * ratio.se, ratio.value))
+    low, high = ends[::sign]
+    return ratio._replace(value=value, low=low, high=high, se=se)

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 
 from auclid.errors import InvalidValueError
-from auclid.metrics._compare import Question, answer, checked_question
+from auclid.metrics._inference import Question, answer, checked_question
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._results import CrossValAUC, CrossValComparison
 from auclid.metrics._sample import Region, Sample, checked_region
@@ -207,10 +207,9 @@ def compare_cross_val_auc(
         se = float(np.sqrt((1.0 + share) * variance))
     else:
         se, df = corrected_error(rows, folds)
-    compared = answer(float(folds.mean()), se, _trials(parts), question, df)
     a, b = (float(np.mean([region.value(f.areas[k].area) for part in parts for f in part])) for k in (0, 1))
     how = {"folds": folds, "method": method, "estimate_a": a, "estimate_b": b} | rows.counts
-    return compared.converted(CrossValComparison, **how)
+    return answer(CrossValComparison, float(folds.mean()), se, _trials(parts), question, df, **how)
 
 
 class CrossValRows(NamedTuple):
@@ -280,31 +279,28 @@ def checked_splits(
     owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None, pos_label: Any
 ) -> CrossValRows:
     label, weight = column(owner, "y", y), None
+    cluster = None if groups is None else column(owner, "groups", groups)
     pos_label = declared_positive(y, pos_label)
     if sample_weight is not None:
         weight = weight_column(owner, sample_weight)
         same_length(owner, y=label, sample_weight=weight)
         indexable(X, label)
         used = np.flatnonzero(weight > 0.0)
+        if cluster is not None:
+            same_length(owner, sample_weight=weight, groups=cluster)
+            cluster = cluster[used]
         X, label, weight = _safe_indexing(X, used), label[used], weight[used]
-        if groups is not None:
-            groups = column(owner, "groups", groups)
-            same_length(owner, sample_weight=used, groups=groups)
-            groups = groups[used]
     X, label = indexable(X, label)
     same_length(owner, y=label)
     if pos_label is None and label.dtype.kind not in NUMERIC:
         pos_label = label_set(owner, label, "y")[-1]  # what estimators rank on top, by scikit-learn's rule
     is_pos = positives(owner, label, pos_label, name="y")
     both_classes(owner, label, is_pos, pos_label)
-    cluster = None
-    if groups is not None:
-        cluster = codes(owner, "groups", groups)[1]
+    if cluster is not None:
         same_length(owner, y=label, groups=cluster)
-    if cluster is not None and isinstance(cv, int | np.integer):
-        splitter = StratifiedGroupKFold(int(cv))
-    else:
-        splitter = check_cv(cv, label, classifier=True)
+        cluster = codes(owner, "groups", cluster)[1]
+    grouped = cluster is not None and isinstance(cv, int | np.integer)
+    splitter = StratifiedGroupKFold(int(cv)) if grouped else check_cv(cv, label, classifier=True)
     splits = [(row_numbers(train), row_numbers(test)) for train, test in splitter.split(X, label, cluster)]
     return CrossValRows(X, label, is_pos, cluster, weight, splits)
 

@@ -44,6 +44,7 @@ class BootstrapOptions(TypedDict, total=False):
 class IntervalOptions(RegionOptions, BootstrapOptions, total=False):
     """Keywords of `ROC.interval`, as those of `auc_interval`."""
 
+    min_fpr: float
     level: float
     method: str
     transform: str | None
@@ -65,8 +66,10 @@ class PointOptions(BootstrapOptions, total=False):
 
     fpr: float | None
     tpr: float | None
+    specificity: float | None
     threshold: float | None
     alerts: int | None
+    prevalence: float | None
     level: float
     method: str
 
@@ -176,12 +179,11 @@ class ROC:
 
     def interval(self, **options: Unpack[IntervalOptions]) -> AUCInterval:
         """`auc_interval` of these rows."""
-        return auc_interval(*self._rows, groups=self._sample.cluster, sample_weight=self._sample.weight, **options)
+        return auc_interval(*self._rows, **self._how, **options)
 
     def test(self, null: float = 0.5, *, alternative: str = "two-sided", level: float = 0.95) -> AUCTest:
         """`auc_test` of these rows."""
-        of: dict[str, Any] = {"groups": self._sample.cluster, "sample_weight": self._sample.weight}
-        return auc_test(*self._rows, null=null, alternative=alternative, level=level, **of)
+        return auc_test(*self._rows, null=null, alternative=alternative, level=level, **self._how)
 
     def partial(self, *, standardize: bool = True, **region: Unpack[RegionOptions]) -> float:
         """`partial_auc` of these rows."""
@@ -193,29 +195,18 @@ class ROC:
         ``other`` is an array with a score for each row that was given, or a `ROC`. Two `ROC` with the same labels,
         weights and groups are of the same rows.
         """
-        y, score, mine = *self._rows, self._sample
         if not isinstance(other, ROC):
-            return compare_auc(
-                y, score, self._kept(other), groups=mine.cluster, sample_weight=mine.weight, **options
-            )
-        theirs = other._sample
+            return compare_auc(*self._rows, self._kept(other), **self._how, **options)
+        mine, theirs = self._sample, other._sample
         if all(_same(a, b) for a, b in zip(_frame(mine), _frame(theirs), strict=True)):
-            own = theirs.scores[0]
-            return compare_auc(y, score, own, groups=mine.cluster, sample_weight=mine.weight, **options)
-        return compare_auc_unpaired(
-            y,
-            score,
-            *other._rows,
-            groups_a=mine.cluster,
-            groups_b=theirs.cluster,
-            sample_weight_a=mine.weight,
-            sample_weight_b=theirs.weight,
-            **options,
-        )
+            return compare_auc(*self._rows, theirs.scores[0], **self._how, **options)
+        rows = {f"{name}_a": value for name, value in self._how.items()}
+        rows |= {f"{name}_b": value for name, value in other._how.items()}
+        return compare_auc_unpaired(*self._rows, *other._rows, **rows, **options)
 
     def rates(self, **options: Unpack[PointOptions]) -> RatesAt:
         """`rates_at` a point of this curve."""
-        return rates_at(*self._rows, groups=self._sample.cluster, sample_weight=self._sample.weight, **options)
+        return rates_at(*self._rows, **self._how, **options)
 
     def operating_point(self, **options: Unpack[CriterionOptions]) -> OperatingPoint:
         """`operating_point` of these rows."""
@@ -223,8 +214,7 @@ class ROC:
 
     def operating_point_interval(self, **options: Unpack[CriterionIntervalOptions]) -> OperatingPointInterval:
         """`operating_point_interval` of these rows."""
-        of: dict[str, Any] = {"groups": self._sample.cluster, "sample_weight": self._sample.weight}
-        return operating_point_interval(*self._rows, **of, **options)
+        return operating_point_interval(*self._rows, **self._how, **options)
 
     def plot(self, **options: Any) -> Any:
         """`auclid.plot.roc` of this curve, with its keywords; returns the matplotlib axis."""
@@ -238,6 +228,10 @@ class ROC:
     @property
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
         return self._sample.is_pos, self._sample.scores[0]
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"groups": self._sample.cluster, "sample_weight": self._sample.weight}
 
     def _kept(self, score: Any) -> np.ndarray:
         """Another score, of the rows of positive weight."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from auclid import _sizes
-from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
-from auclid.metrics._partitioned import PartitionedSample, sample_of_parts
-from auclid.metrics._placements import AreaTerms, area_terms
+from auclid.metrics._bootstrap import Plan, Progress, checked_plan
+from auclid.metrics._inference import AnySample, Error, Estimates, Question, area_statistic, warn_of_few
+from auclid.metrics._partitioned import PartitionedSample, sample_anywhere
 from auclid.metrics._places import spread_of_places
 from auclid.metrics._results import AUCInterval, AUCTest
-from auclid.metrics._sample import WHOLE, Region, Sample, checked_region, checked_sample
-from auclid.metrics._variance import (
-    ALTERNATIVES,
-    binomial_tails,
-    degrees_of_sums,
-    share_interval,
-    standard_error,
-    student_tail,
-)
+from auclid.metrics._sample import WHOLE, Region, checked_region
+from auclid.metrics._variance import ALTERNATIVES, binomial_tails, degrees_of_sums, student_tail
 from auclid.validation.parameters import number_in, one_of
 
 
@@ -127,10 +119,7 @@ def auc_interval(
     region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress, transform)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
-    parts = sample_of_parts(owner, y_true, [y_score], **rows, method=method, whole=region.whole)
-    if parts is not None:
-        return _partitioned(parts, plan, level, weighted=sample_weight is not None)
-    sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
+    sample = sample_anywhere(owner, y_true, {"y_score": y_score}, method=method, whole=region.whole, **rows)
     return interval(sample, region, plan, level)
 
 
@@ -188,64 +177,34 @@ def auc_test(
     one_of(owner, "alternative", alternative, ALTERNATIVES)
     two = level if alternative == "two-sided" else 2.0 * level - 1.0
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
-    parts = sample_of_parts(owner, y_true, [y_score], **rows, method="delong", whole=True)
-    if parts is not None:
-        found, trials = _partitioned(parts, Plan(), two, weighted=sample_weight is not None), parts.trials
-    else:
-        sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
-        found, trials = interval(sample, WHOLE, Plan(), two), sample.trials
+    sample = sample_anywhere(owner, y_true, {"y_score": y_score}, **rows)
+    found = interval(sample, WHOLE, Plan(), two)
     auc, se, spread, df = found.auc, found.se, found.auc * (1.0 - found.auc), found.df or np.inf
     told: dict[str, Any] = {"se": se, "df": df, "null": null, "alternative": alternative, "level": level}
     if se == 0.0 or spread <= 0.0:
-        greater, less = binomial_tails(auc, trials, null)
+        greater, less = binomial_tails(auc, sample.trials, null)
     else:
         statistic = float((logit(auc) - logit(null)) * spread / se)
         greater, less = student_tail(-statistic, df), student_tail(statistic, df)
         told["statistic"] = statistic
-    pvalue = {"greater": greater, "less": less}.get(alternative, min(1.0, 2.0 * min(greater, less)))
     low, high = 0.0 if alternative == "less" else found.low, 1.0 if alternative == "greater" else found.high
-    told |= {name: getattr(found, name) for name in ("method", "n_positive", "n_negative", "n_groups")}
-    return AUCTest(auc, low, high, pvalue, **told)
+    pvalue = Question(level, alternative).pvalue(greater, less)
+    return AUCTest(auc, low, high, pvalue, method=found.method, **told, **sample.counts)
 
 
-def _partitioned(parts: PartitionedSample, plan: Plan, level: float, *, weighted: bool) -> AUCInterval:
-    """The interval of scores in the partitions of a Dask collection."""
-    auc, se = float(parts.areas()[0]), float(np.sqrt(parts.covariance()[0, 0]))
-    df = np.inf if not weighted and parts.trials >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else parts.degrees()
-    low, high = share_interval(auc, se, parts.trials, level, df, plan.transform)
-    return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.row_counts)
-
-
-def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInterval:
+def interval(sample: AnySample, region: Region, plan: Plan, level: float) -> AUCInterval:
     """The interval of the first score of checked rows."""
-    if plan.method != "delong":
-        return _by_bootstrap(sample, region, plan, level)
-    if sample.weight is None and sample.cluster is None and region.whole:
-        auc, se, df = delong(sample.is_pos, sample.scores[0])
-        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_INTERVAL) else df
-        low, high = share_interval(auc, se, sample.trials, level, df, plan.transform)
-        return AUCInterval(auc, low, high, se, **plan.told(level, df), **sample.counts)
-    size = area_terms(sample, sample.scores[0], region)
-    warn_of_few(sample, region, depth=4)
-    return of_terms(sample, size, region, plan, level)
-
-
-def of_terms(sample: Sample, size: AreaTerms, region: Region, plan: Plan, level: float) -> AUCInterval:
-    """The interval of an area, by the variance of its terms."""
-    se = standard_error(sample, size)
-    df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_INTERVAL) else Errors.of(sample, size).freedom
-    trials = trials_in(sample, region)
-    low, high = share_interval(size.area / region.best, se / region.best, trials, level, df, plan.transform)
-    low, high = (region.value(region.best * end) for end in (low, high))
-    told = plan.told(level, df) | sample.counts
-    return AUCInterval(region.value(size.area), low, high, region.slope * se, **told)
-
-
-def trials_in(sample: Sample, region: Region) -> int:
-    """Disjoint pairs of independent rows in a region, at least one."""
-    n_pos, n_neg = sample.units
-    wide, high = region.max_fpr - region.min_fpr, 1.0 - region.min_tpr
-    return max(1, int(min(n_pos * high, n_neg * wide) + 1e-9))
+    if isinstance(sample, PartitionedSample):
+        found = float(sample.areas()[0]), sample.standard_error([1.0]), sample.degrees()
+    elif plan.by_variance and region.whole and sample.weight is None and sample.cluster is None:
+        found = delong(sample.is_pos, sample.scores[0])
+    else:
+        if plan.by_variance:
+            warn_of_few(sample, region, depth=4)
+        return Estimates.of(sample, area_statistic(region), plan).interval(level, AUCInterval)
+    auc, se, df = found
+    df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_INTERVAL) else df
+    return Error(auc, se, df).interval(sample, plan, level, AUCInterval)
 
 
 def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float, float]:
@@ -264,54 +223,3 @@ def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float, float]:
     variance = float(np.sum(second * count / (count - 1.0)))
     df = degrees_of_sums(second, fourth, count)
     return (won if flipped else pairs - won) / pairs, float(np.sqrt(variance)), df
-
-
-def _by_bootstrap(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInterval:
-    size = area_terms(sample, sample.scores[0], region)
-    steps = [runs(sample.is_pos, sample.scores[0])]
-    drawn = replicates(sample, steps, lambda masses: area_of(masses[0], region), plan)
-    return of_draws(sample, size, drawn, region, plan, level)
-
-
-def of_draws(
-    sample: Sample, size: AreaTerms, drawn: np.ndarray, region: Region, plan: Plan, level: float
-) -> AUCInterval:
-    """The interval of an area, by bootstrap draws of it."""
-    se = deviation(drawn)
-    if se == 0.0:  # all draws alike: a perfect ranking
-        flat = AreaTerms(size.area, 0.0 * size.pos, 0.0 * size.neg)
-        return of_terms(sample, flat, region, plan, level)
-    errors = Errors.of(sample, size)
-    low, high = ends(drawn, level, size.area, errors, plan.method)
-    low, high = (region.value(end) for end in (low, high))
-    told = plan.told(level, errors.freedom) | sample.counts
-    return AUCInterval(region.value(size.area), low, high, region.slope * se, **told)
-
-
-def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
-    """Warn where there are few groups, or where a two-way region holds few positives of a score."""
-    if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < _sizes.MIN_CERTAIN_GROUPS:
-        warnings.warn(
-            f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 97 %. "
-            f"From {_sizes.MIN_CERTAIN_GROUPS} groups on they cover 93 to 97 %.",
-            UserWarning,
-            stacklevel=depth,
-        )
-    if region.min_tpr == 0.0:
-        return
-    inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
-    if inside < _sizes.MIN_POSITIVES_IN_REGION:
-        warnings.warn(
-            f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
-            f"(it wants {_sizes.MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
-            UserWarning,
-            stacklevel=depth,
-        )
-
-
-def _positives_in(is_pos: np.ndarray, score: np.ndarray, region: Region) -> int:
-    """Positives between the two edges of a region."""
-    pos, neg = score[is_pos], score[~is_pos]
-    low = np.quantile(neg, 1.0 - region.max_fpr, method="inverted_cdf")
-    high = np.quantile(pos, 1.0 - region.min_tpr, method="inverted_cdf")
-    return int(np.count_nonzero((pos >= low) & (pos <= high)))

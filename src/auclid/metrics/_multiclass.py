@@ -82,7 +82,7 @@ def multiclass_auc(
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "multi_class", multi_class, ("ovo", "ovr"))
     one_of(owner, "average", average, ("macro", "weighted"))
-    label, table, weight = _checked(owner, y_true, scores, labels, sample_weight)
+    label, table, weight, cluster = _checked(owner, y_true, scores, labels, sample_weight, groups)
     count = np.bincount(label, minlength=table.shape[1])
     if len(count) < 2 or count.min() < 2:
         which = int(np.argmin(count))
@@ -92,12 +92,11 @@ def multiclass_auc(
             f"Got {int(count[which])} of the label {name} instead."
         )
     auc, terms = _mean(label, table, weight, _contests(label, count, multi_class, average))
-    if groups is None:
+    if cluster is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
         fewest, n_groups, plain = int(count.min()), None, weight is None
         df = np.inf if plain and fewest >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else degrees(terms, label)
     else:
-        cluster = _clusters(owner, y_true, groups, sample_weight)
         se, fewest = _between(owner, terms, label, cluster, len(count))
         n_groups = int(cluster.max()) + 1
         holds = np.zeros((n_groups, len(count)), bool)
@@ -105,16 +104,6 @@ def multiclass_auc(
         df = degrees(np.bincount(cluster, terms), np.unique(holds, axis=0, return_inverse=True)[1].ravel())
     low, high = share_interval(auc, se, fewest, level, df)
     return AUCInterval(auc, low, high, se, level=level, method=multi_class, df=df, n_groups=n_groups)
-
-
-def _clusters(
-    owner: str, y_true: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None
-) -> np.ndarray:
-    """The number of the group of each row of positive weight."""
-    cluster = codes(owner, "groups", groups)[1]
-    same_length(owner, y_true=column(owner, "y_true", y_true), groups=cluster)
-    weight = row_weights(owner, y_true, sample_weight)
-    return cluster if weight is None else np.unique(cluster[weight > 0.0], return_inverse=True)[1]
 
 
 def _between(
@@ -135,7 +124,7 @@ def mean_auc(
     owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
     """Hand & Till's M of the classes that y holds, of which one row is enough; nan, with a warning, for one class."""
-    label, table, weight = _checked(owner, y_true, scores, labels, sample_weight)
+    label, table, weight, _ = _checked(owner, y_true, scores, labels, sample_weight)
     present, label = np.unique(label, return_inverse=True)
     if len(present) < 2:
         return warn_if_undefined(owner, float("nan"))
@@ -175,9 +164,14 @@ def _contests(
 
 
 def _checked(
-    owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The number of each row's class, the table of scores, and weights; of rows of positive weight."""
+    owner: str,
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The number of each row's class, the table of scores, weights and groups; of rows of positive weight."""
     y = column(owner, "y_true", y_true)
     table = np.asarray(scores)
     if table.ndim != 2:
@@ -187,17 +181,21 @@ def _checked(
         )
     table = np.stack([finite_column(owner, "scores", table[:, k]) for k in range(table.shape[1])], axis=1)
     same_length(owner, y_true=y, scores=table)
+    cluster = None if groups is None else codes(owner, "groups", groups)[1]
+    if cluster is not None:
+        same_length(owner, y_true=y, groups=cluster)
     weight = row_weights(owner, y_true, sample_weight)
     if weight is not None:
         used = weight > 0.0
         y, table, weight = y[used], table[used], weight[used]
+        cluster = None if cluster is None else np.unique(cluster[used], return_inverse=True)[1]
     known = label_set(owner, y) if labels is None else column(owner, "labels", labels)
     if len(known) != table.shape[1] or len(set(known.tolist())) != len(known):
         raise ValueError(
             f"The 'scores' parameter of {owner} must have a column for each of the {len(known)} classes. "
             f"Got {table.shape[1]} columns instead. Name the classes of the columns with labels."
         )
-    return _numbers(owner, y, known), table, weight
+    return _numbers(owner, y, known), table, weight, cluster
 
 
 def _numbers(owner: str, y: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._confusion import Cut, Metric, Terms, metric_terms
-from auclid.metrics._decision_results import NetBenefit
 from auclid.metrics._probabilities import in_unit
+from auclid.metrics._results import NetBenefit
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in

@@ -30,7 +30,9 @@ def best_threshold(
     if len(score) == 0:
         return 0.0
     low, high = score.min(), score.max()
-    prices = _prices(is_pos, weight, criterion, cost_ratio, prevalence)
+    n_pos = float(np.count_nonzero(is_pos)) if weight is None else float(weight.sum(where=is_pos))
+    n_neg = len(is_pos) - n_pos if weight is None else float(weight.sum(where=~is_pos))
+    prices = unit_prices(n_pos, n_neg, criterion, cost_ratio, prevalence)
     lowest_kept = _best_cut(is_pos, score, weight, prices, low, high)
     if lowest_kept is None:
         return just_above(high, low, high)
@@ -38,17 +40,12 @@ def best_threshold(
     return between(below, lowest_kept, low, high)
 
 
-def _prices(
-    is_pos: np.ndarray, weight: np.ndarray | None, criterion: str, cost_ratio: float, prevalence: float | None
+def unit_prices(
+    n_pos: float, n_neg: float, criterion: str, cost_ratio: float, prevalence: float | None
 ) -> tuple[float, float]:
-    """Gain of a unit of positives and loss of a unit of negatives predicted positive."""
+    """Gain of a unit of positives and loss of a unit of negatives predicted positive, of so many of each."""
     if criterion == "accuracy" or (criterion == "cost" and prevalence is None):
         return 1.0, float(cost_ratio)
-    if weight is None:
-        n_pos = float(np.count_nonzero(is_pos))
-        n_neg = len(is_pos) - n_pos
-    else:
-        n_pos, n_neg = float(weight.sum(where=is_pos)), float(weight.sum(where=~is_pos))
     if criterion == "cost" and prevalence is not None:
         return prevalence * n_neg, cost_ratio * (1.0 - prevalence) * n_pos
     return n_neg, cost_ratio * n_pos

@@ -4,6 +4,7 @@ The scores of the rarer class are gathered and sorted. A part returns how much w
 place between and at them: these counts add up, and areas and DeLong's variance are made of them, as in memory.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from auclid.data.dask import counted
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.errors import missing_label, quoted_value
 from auclid.metrics._places import twice_above, twice_below
+from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import running_sums
 from auclid.validation.vectors import declared_positive, partitioned_columns, refuse_text
@@ -52,7 +54,7 @@ class PartitionedSample(NamedTuple):
 
     few_is_pos: bool
     few: RarerClass
-    counts: np.ndarray
+    placed: np.ndarray
     """(models, 2 rows + 1): the weight of the larger class with so many rows of the rarer one below it, twice."""
     mass: float
     """The weight of the larger class."""
@@ -61,24 +63,33 @@ class PartitionedSample(NamedTuple):
     """(models + 1, models + 1): sums of w^2 (1, V)(1, V)' over the larger class, V the share of the rarer below."""
     fourths: np.ndarray
     """(models, 5): sums of w^4 (1, V, ..., V^4) over the larger class."""
+    weighted: bool = False
 
     @property
-    def row_counts(self) -> dict[str, Any]:
-        """Rows of each class, as results tell them."""
+    def units(self) -> tuple[int, int]:
+        """Positive and negative rows."""
         few, many = len(self.few.own), self.rows
-        n_pos, n_neg = (few, many) if self.few_is_pos else (many, few)
-        return {"n_positive": n_pos, "n_negative": n_neg, "n_groups": None}
+        return (few, many) if self.few_is_pos else (many, few)
 
     @property
     def trials(self) -> int:
         """Disjoint pairs of rows."""
-        return min(len(self.few.own), self.rows)
+        return min(self.units)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class, as results tell them."""
+        return dict(zip(("n_positive", "n_negative", "n_groups"), (*self.units, None), strict=True))
+
+    def is_plain(self, fewest: int) -> bool:
+        """Whether rows are of one weight, and each class has at least `fewest` of them."""
+        return not self.weighted and self.trials >= fewest
 
     def _shares(self) -> np.ndarray:
         """(models, rows): the share of the larger class below each row of the rarer, ties one half, in their order."""
         out = np.empty_like(self.few.scores)
-        for model, counts in enumerate(self.counts):
-            out[model][self.few.order[model]] = 1.0 - 0.5 * twice_above(self.few.ranked(model), counts) / self.mass
+        for model, placed in enumerate(self.placed):
+            out[model][self.few.order[model]] = 1.0 - 0.5 * twice_above(self.few.ranked(model), placed) / self.mass
         return out
 
     def areas(self) -> np.ndarray:
@@ -86,12 +97,11 @@ class PartitionedSample(NamedTuple):
         beaten = self._shares() @ self.few.own / self.few.own.sum()
         return beaten if self.few_is_pos else 1.0 - beaten
 
-    def covariance(self) -> np.ndarray:
-        """DeLong's covariance of the areas, weighted where rows are."""
-        of_few, of_many = self._products()
-        n = len(self.few.own)
-        own = of_few * (n / (n - 1.0)) if n > 1 else np.full(of_few.shape, np.nan)
-        return own + of_many * (self.rows / (self.rows - 1.0))
+    def standard_error(self, contrast: Sequence[float]) -> float:
+        """DeLong's, of a contrast of areas; weighted where rows are."""
+        (of_few, of_many), n = self._products(), len(self.few.own)
+        covariance = of_few * (n / (n - 1.0)) + of_many * (self.rows / (self.rows - 1.0))
+        return float(np.sqrt(max(float(np.dot(contrast, covariance @ contrast)), 0.0)))
 
     def degrees(self) -> float:
         """Degrees of freedom of the variance of the first model's area."""
@@ -101,9 +111,9 @@ class PartitionedSample(NamedTuple):
         fourths = np.sum(self._terms()[0] ** 4), max(float(self.fourths[0] @ power), 0.0) / self.mass**4
         return degrees_of_sums((of_few[0, 0], of_many[0, 0]), fourths, (len(self.few.own), self.rows))
 
-    def welch_degrees(self, contrast: np.ndarray) -> float:
+    def welch_degrees(self, contrast: Sequence[float]) -> float:
         """Degrees of freedom of the variance of a contrast of areas."""
-        second = [float(contrast @ products @ contrast) for products in self._products()]
+        second = [float(np.dot(contrast, products @ contrast)) for products in self._products()]
         return welch_degrees(np.maximum(second, 0.0), (len(self.few.own), self.rows))
 
     def _terms(self) -> np.ndarray:
@@ -126,7 +136,7 @@ class PartitionedSample(NamedTuple):
         """(is_pos, place, weight): few rows with the ROC curve of the first model, one for each place with weight."""
         first, last = tie_groups(self.few.ranked(0))
         own = np.add.reduceat(self.few.own[self.few.order[0]], first)
-        between, tied = self.counts[0][2 * np.append(first, len(self.few.own))], self.counts[0][first + last]
+        between, tied = self.placed[0][2 * np.append(first, len(self.few.own))], self.placed[0][first + last]
         level = np.arange(len(first))
         place = np.concatenate([2 * level + 1, 2 * np.arange(len(between)), 2 * level + 1])
         weight = np.concatenate([own, between, tied])
@@ -189,13 +199,22 @@ def part_places(part: Part, label: Any, few: RarerClass) -> Totals:
     return Totals([np.array(counts), mass, len(at), terms @ terms.T, fourths])
 
 
-def sample_of_parts(
-    owner: str, y: Any, scores: list[Any], sample_weight: Any, pos_label: Any, *, groups: Any, method: str, whole: bool
-) -> PartitionedSample | None:
-    """Scores in a Dask collection, with at least two rows of each class; None where all columns are in memory."""
-    parts = partitioned_columns(owner, y, scores, sample_weight, only_ranked=False)
+def sample_anywhere(
+    owner: str,
+    y: Any,
+    scores: dict[str, Any],
+    *,
+    method: str = "delong",
+    whole: bool = True,
+    sample_weight: Any = None,
+    groups: Any = None,
+    pos_label: Any = None,
+) -> Sample | PartitionedSample:
+    """Checked rows with at least two of each class, in memory or in a Dask collection."""
+    parts = partitioned_columns(owner, y, list(scores.values()), sample_weight, only_ranked=False)
     if parts is None:
-        return None
+        rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+        return checked_sample(owner, y, scores, **rows)
     if method != "delong" or groups is not None or not whole:
         asked = "groups" if groups is not None else "a part of the curve" if not whole else f"method={method!r}"
         raise ValueError(
@@ -206,7 +225,7 @@ def sample_of_parts(
     if sample is None or sample.trials < 2:
         fewest = 0 if sample is None else sample.trials
         raise ValueError(f"{owner} expects at least 2 rows of each class, for a variance. Got {fewest} of one instead.")
-    return sample
+    return sample._replace(weighted=sample_weight is not None)
 
 
 def place_classes(owner: str, parts: Dataset, pos_label: Any) -> PartitionedSample | None:

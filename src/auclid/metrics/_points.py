@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
-from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._rates import RATE_ROUNDING, wilson
+from auclid.metrics._operating_point import best_threshold, unit_prices
+from auclid.metrics._rates import wilson
 from auclid.metrics._results import OperatingPoint, OperatingPointInterval
-from auclid.metrics._roc import between, from_the_top, just_above, roc_curve
+from auclid.metrics._roc import RATE_ROUNDING, between, from_the_top, just_above, roc_curve
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.validation.parameters import number_in, one_of
 
@@ -240,13 +240,9 @@ def _best(tp: np.ndarray, fp: np.ndarray, aim: Aim, value: np.ndarray) -> int:
 
 def _worth(tp: np.ndarray, fp: np.ndarray, aim: Aim) -> np.ndarray:
     """What the criterion is at each point of a curve: the greater, the better."""
-    criterion, cost_ratio, prevalence, beta = aim
-    tpr, fpr = tp / tp[-1], fp / fp[-1]
-    if criterion == "corner":
-        return -((1.0 - tpr) ** 2 + fpr**2)
-    if criterion == "fscore":
-        return (1.0 + beta**2) * tp / (beta**2 * tp[-1] + tp + fp)
-    if criterion == "youden":
-        return tpr - cost_ratio * fpr
-    share = prevalence if criterion == "cost" and prevalence is not None else tp[-1] / (tp[-1] + fp[-1])
-    return share * tpr - cost_ratio * (1.0 - share) * fpr
+    if aim.criterion == "corner":
+        return -((1.0 - tp / tp[-1]) ** 2 + (fp / fp[-1]) ** 2)
+    if aim.criterion == "fscore":
+        return (1.0 + aim.beta**2) * tp / (aim.beta**2 * tp[-1] + tp + fp)
+    gain, loss = unit_prices(float(tp[-1]), float(fp[-1]), *aim[:3])
+    return gain * tp - loss * fp

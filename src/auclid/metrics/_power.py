@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, owens_t
 
 from auclid import _sizes
-from auclid.metrics._compare import Question, checked_question
+from auclid.metrics._inference import Question, checked_question
 from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import ALTERNATIVES, quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -32,7 +32,7 @@ class _Design(NamedTuple):
     def power(self, n_pos: int, n_neg: int) -> float:
         """How likely the test is to succeed."""
         if self.correlation is None:
-            variance = _variance(self.auc, n_pos, n_neg) + _variance(self.other, n_pos, n_neg)
+            variance = normal_variance(self.auc, n_pos, n_neg) + normal_variance(self.other, n_pos, n_neg)
         else:
             variance = _variance_of_difference(self.auc, self.other, self.correlation, n_pos, n_neg)
         return float(ndtr(self.effect / np.sqrt(variance * self.inflation) - self.deviate))
@@ -302,7 +302,7 @@ def interval_sample_size(
     inflation, z = _inflation(owner, cluster_size, icc), quantile(level)
 
     def narrow(n_pos: int) -> bool:
-        se = np.sqrt(_variance(auc, n_pos, _negatives(n_pos, ratio)) * inflation)
+        se = np.sqrt(normal_variance(auc, n_pos, _negatives(n_pos, ratio)) * inflation)
         ends = expit(logit(auc) + np.array([-1.0, 1.0]) * z * se / (auc * (1.0 - auc)))
         return bool(ends[1] - ends[0] <= width)
 
@@ -382,7 +382,7 @@ def _negatives(n_pos: int, ratio: float) -> int:
 def _power(study: _Study, n_pos: int, n_neg: int) -> float:
     auc, null, correlation, fewest = study.auc, study.null, study.correlation, min(n_pos, n_neg)
     if correlation is None:
-        se = np.sqrt(_variance(auc, n_pos, n_neg)) / (auc * (1.0 - auc))
+        se = np.sqrt(normal_variance(auc, n_pos, n_neg)) / (auc * (1.0 - auc))
         deviate = study.deviate(fewest, _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL)
         return float(ndtr(abs(logit(auc) - logit(null)) / se - deviate))
     middle = (auc + null) / 2.0
@@ -392,8 +392,8 @@ def _power(study: _Study, n_pos: int, n_neg: int) -> float:
     return float(ndtr(reach / np.sqrt(at_auc)))
 
 
-def _variance(auc: float, n_pos: int, n_neg: int) -> float:
-    """Exact, of the AUC of normal scores: pairs that share one row are correlated by one half."""
+def normal_variance(auc: float, n_pos: float, n_neg: float) -> float:
+    """The variance of the AUC of normal scores: pairs that share one row are correlated by one half."""
     z = ndtri(auc)
     both = auc - 2.0 * owens_t(z, 1.0 / np.sqrt(3.0))
     return float((auc * (1.0 - auc) + (n_pos + n_neg - 2) * (both - auc**2)) / (n_pos * n_neg))
@@ -403,7 +403,7 @@ def _variance_of_difference(auc: float, other: float, correlation: float, n_pos:
     """Exact, of the difference of two AUCs of normal scores correlated within the classes."""
     of_pair, of_row = (_both(auc, other, r) - auc * other for r in (correlation, correlation / 2.0))
     shared = (of_pair + (n_pos + n_neg - 2) * of_row) / (n_pos * n_neg)
-    return max(_variance(auc, n_pos, n_neg) + _variance(other, n_pos, n_neg) - 2.0 * shared, 1e-300)
+    return max(normal_variance(auc, n_pos, n_neg) + normal_variance(other, n_pos, n_neg) - 2.0 * shared, 1e-300)
 
 
 def _both(auc: float, other: float, correlation: float) -> float:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, expit, logit, ndtr
 
 from auclid.metrics._at import difference_of
-from auclid.metrics._compare import Question
 from auclid.metrics._confusion import METRICS, Cut, Terms, effective_units, measure
-from auclid.metrics._decision_results import (
+from auclid.metrics._inference import Question
+from auclid.metrics._results import (
     CalibrationFit,
     CalibrationTest,
     MetricComparison,
@@ -208,12 +208,10 @@ def calibration_slope(
     level = number_in(owner, "level", level, 0.0, 1.0)
     sample, prob = _checked(owner, y_true, y_prob, groups, sample_weight, pos_label)
     odds = _log_odds(prob)
-    ones = np.ones((len(odds), 1))
-    large = _logistic(sample, ones, odds)
-    line = _logistic(sample, np.column_stack([ones, odds]), np.zeros(len(odds)))
+    large, line = _logistic(sample, np.ones((len(odds), 1)), odds), _calibration(sample, odds)
     z = quantile(level)
     ends = [value + sign * z * se for value, se in (large.at(0), line.at(1)) for sign in (0.0, -1.0, 1.0)]
-    weight = np.ones(len(prob)) if sample.weight is None else sample.weight
+    weight = sample.weights
     expected = float(weight @ prob) / float(weight.sum())
     share = _mean_terms(sample, sample.is_pos - prob)
     ratio = (share.value + expected) / expected if expected > 0.0 else float("nan")
@@ -276,7 +274,7 @@ def reliability(
 
 def reliability_of(sample: Sample, prob: np.ndarray, n_bins: int, level: float) -> Reliability:
     """`reliability` of checked rows."""
-    weight = np.ones(len(prob)) if sample.weight is None else sample.weight
+    weight = sample.weights
     number = _bins(prob, weight, n_bins)
     found = []
     for each in np.unique(number):
@@ -300,7 +298,7 @@ def _calibration_line(sample: Sample, prob: np.ndarray, level: float, points: in
     if np.ptp(prob) == 0.0:
         return {name: np.empty(0) for name in ("line_at", "line", "line_low", "line_high")}
     odds = _log_odds(prob)
-    line = _logistic(sample, np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)))
+    line = _calibration(sample, odds)
     at = np.column_stack([np.ones(points), np.linspace(odds.min(), odds.max(), points)])
     centre = at @ line.coefficients
     reach = quantile(level) * np.sqrt(np.maximum(np.sum(at @ line.covariance * at, axis=1), 0.0))
@@ -364,7 +362,7 @@ def calibration_test(
         z = float((sample.is_pos - prob) @ (1.0 - 2.0 * prob)) / np.sqrt(spread) if spread > 0.0 else 0.0
         return CalibrationTest(float(z), float(2.0 * ndtr(-abs(z))), df=np.inf, method=method, **sample.counts)
     odds = _log_odds(prob)
-    line = _logistic(sample, np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)))
+    line = _calibration(sample, odds)
     if line.model_based:
         statistic = 2.0 * (line.likelihood - _likelihood(sample.is_pos, odds, np.ones(len(odds))))
     else:
@@ -408,11 +406,9 @@ def _log_loss(is_pos: np.ndarray, prob: np.ndarray) -> np.ndarray:
 
 def _mean_terms(sample: Sample, value: np.ndarray) -> Terms:
     """The mean of a value of each row, and what each row, or group, adds to its error."""
-    weight = np.ones(len(value)) if sample.weight is None else sample.weight
-    share = weight / weight.sum()
+    share = sample.weights / sample.weights.sum()
     mean = float(share @ value)
-    row = share * (value - mean)
-    return Terms(mean, row if sample.cluster is None else np.bincount(sample.cluster, row), True)
+    return Terms(mean, sample.by_unit(share * (value - mean)), True)
 
 
 def _score_interval(
@@ -428,9 +424,8 @@ def _score_interval(
         low, high = (float(expit(logit(value) + x / (value * (1.0 - value)))) for x in (-reach, reach))
     else:
         low, high = (value * float(np.exp(x / value)) if value > 0.0 else 0.0 for x in (-reach, reach))
-    weight = np.ones(len(prob)) if sample.weight is None else sample.weight
-    base = float(np.average(sample.is_pos, weights=weight))
-    known = float(np.average(loss(sample.is_pos, np.full(len(prob), base)), weights=weight))
+    base = float(np.average(sample.is_pos, weights=sample.weight))
+    known = float(np.average(loss(sample.is_pos, np.full(len(prob), base)), weights=sample.weight))
     told: dict[str, Any] = {"df": found.df, "level": level, "method": "delta", **sample.counts}
     return ScoreInterval(value, low, high, se, metric=name, skill=1.0 - value / known, **told)
 
@@ -456,6 +451,11 @@ class _Line(NamedTuple):
         return float(self.coefficients[k]), float(np.sqrt(max(self.covariance[k, k], 0.0)))
 
 
+def _calibration(sample: Sample, odds: np.ndarray) -> _Line:
+    """The logistic regression of outcomes on log odds."""
+    return _logistic(sample, np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)))
+
+
 def _likelihood(is_pos: np.ndarray, odds: np.ndarray, weight: np.ndarray) -> float:
     """The log likelihood of outcomes by their log odds."""
     return float(-weight @ np.logaddexp(0.0, np.where(is_pos, -odds, odds)))
@@ -463,8 +463,8 @@ def _likelihood(is_pos: np.ndarray, odds: np.ndarray, weight: np.ndarray) -> flo
 
 def _logistic(sample: Sample, X: np.ndarray, offset: np.ndarray) -> _Line:
     """Logistic regression by Newton's method with halved steps; its covariance by the information or the sandwich."""
-    y, n = sample.is_pos.astype(np.float64), len(X)
-    weight = np.ones(n) if sample.weight is None else sample.weight / sample.weight.mean()
+    y = sample.is_pos.astype(np.float64)
+    weight = sample.weights / sample.weights.mean()
     beta = np.zeros(X.shape[1])
     if X.shape[1] == 2 and np.ptp(X[:, 1]) == 0.0:
         raise ValueError("A calibration slope expects probabilities that differ. Got the same one on every row.")

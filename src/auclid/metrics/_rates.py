@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
-from auclid.metrics._confusion import METRICS, Cut, MetricEstimate, Shares, measure, predictive_values
-from auclid.metrics._results import RatesAt
-from auclid.metrics._roc import from_the_top, roc_curve
+from auclid.metrics._confusion import METRICS, Cut, Shares, measure, predictive_value
+from auclid.metrics._results import MetricInterval, RatesAt
+from auclid.metrics._roc import CurvePoint, checked_point, from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, only_one, whole_number
-
-RATE_ROUNDING = 1e-12
-"""A rate that misses a bound by less meets it."""
-
-
-class Wish(NamedTuple):
-    """The point that is asked for: by the name of what is held fixed, and its value."""
-
-    name: str
-    value: float
 
 
 def rates_at(
@@ -111,43 +101,22 @@ def rates_at(
     one_of(owner, "method", method, ("wilson", "bootstrap"))
     prevalence = checked_prevalence(owner, prevalence)
     given = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "threshold": threshold, "alerts": alerts}
-    wish = _wish(owner, given)
+    name, value = only_one(owner, given)
+    point = checked_point(owner, name, value, name)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1 if groups is None else 2, **rows)
-    if wish.name == "alerts":
+    if name == "alerts":
         whole_number(owner, "alerts", alerts, 1, len(sample.is_pos))
     if method == "wilson":
-        return point_at(sample, _threshold(sample, wish), level, prevalence)
-    return _by_bootstrap(sample, wish, checked_draws(owner, n_bootstrap, random_state), level, prevalence)
+        return point_at(sample, _threshold(sample, point), level, prevalence)
+    return _by_bootstrap(sample, point, checked_draws(owner, n_bootstrap, random_state), level, prevalence)
 
 
-def _wish(owner: str, given: dict[str, Any]) -> Wish:
-    name, value = only_one(owner, given)
-    if name == "specificity":
-        return Wish("fpr", 1.0 - number_in(owner, name, value, 0.0, 1.0, closed="lr"))
-    if name == "fpr":
-        number_in(owner, name, value, 0.0, 1.0, closed="lr")
-    elif name == "tpr":
-        number_in(owner, name, value, 0.0, 1.0, closed="r")
-    elif name == "threshold":
-        number_in(owner, name, value, -np.inf, np.inf)
-    return Wish(name, value)
-
-
-def _threshold(sample: Sample, wish: Wish) -> float:
-    if wish.name == "threshold":
-        return float(wish.value)
-    counted = None if wish.name == "alerts" else sample.weight
-    curve = roc_curve(sample.is_pos, sample.scores[0], counted)
-    return float(curve.threshold[chosen(curve.tp, curve.fp, wish)])
-
-
-def chosen(tp: np.ndarray, fp: np.ndarray, wish: Wish) -> int:
-    """The number of the point of a curve that is asked for."""
-    if wish.name == "tpr":
-        return int(np.argmax(tp >= (wish.value - RATE_ROUNDING) * tp[-1]))
-    met = fp <= (wish.value + RATE_ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
-    return int(np.flatnonzero(met)[-1])
+def _threshold(sample: Sample, point: CurvePoint) -> float:
+    if point.name == "threshold":
+        return float(point.value)
+    curve = roc_curve(sample.is_pos, sample.scores[0], None if point.name == "alerts" else sample.weight)
+    return float(curve.threshold[point.place(curve.tp, curve.fp)])
 
 
 def point_at(sample: Sample, threshold: float, level: float, prevalence: float | None = None) -> RatesAt:
@@ -166,13 +135,13 @@ def point_at(sample: Sample, threshold: float, level: float, prevalence: float |
     return RatesAt(*point)._replace(**told, **how)
 
 
-def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, MetricEstimate]:
+def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, MetricInterval]:
     """Predictive values, accuracy and likelihood ratios at a threshold."""
     names = ("precision", "npv", "accuracy", "lr_positive", "lr_negative")
     found = {name: measure(sample, cut, METRICS[name], prevalence=prevalence, level=level) for name in names}
     if prevalence is not None:
-        ratios = found["lr_positive"], found["lr_negative"]
-        found["precision"], found["npv"] = predictive_values(*ratios, prevalence)
+        found["precision"] = predictive_value(found["lr_positive"], prevalence, 1)
+        found["npv"] = predictive_value(found["lr_negative"], prevalence, -1)
     return found
 
 
@@ -216,25 +185,21 @@ def wilson_by_deviate(k: Any, n: float, z: float) -> tuple[Any, Any]:
 
 
 def _by_bootstrap(
-    sample: Sample, wish: Wish, plan: Plan, level: float, prevalence: float | None = None
+    sample: Sample, point: CurvePoint, plan: Plan, level: float, prevalence: float | None = None
 ) -> RatesAt:
     value, steps = distinct(sample.is_pos, sample.scores[0])
-    point = point_at(sample, _threshold(sample, wish), level, prevalence)
+    found = point_at(sample, _threshold(sample, point), level, prevalence)
 
     def rates(masses: list[Masses]) -> tuple[float, float]:
         tp, fp = map(from_the_top, masses[0])
-        if wish.name == "threshold":
-            at = int(np.count_nonzero(value > wish.value))
-        else:
-            at = chosen(tp, fp, wish)
+        at = int(np.count_nonzero(value > point.value)) if point.name == "threshold" else point.place(tp, fp)
         return tp[at] / tp[-1], fp[at] / fp[-1]
 
     drawn = replicates(sample, [steps], rates, plan)
-    tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
-    (tpr_low, fpr_low), (tpr_high, fpr_high) = np.quantile(drawn, tails, axis=0)
-    # Draws that are all alike, as those of a perfect rate are, do not make it sure: Wilson's interval stays.
-    if tpr_low < tpr_high:
-        point = point._replace(tpr_low=float(tpr_low), tpr_high=float(tpr_high))
-    if fpr_low < fpr_high:
-        point = point._replace(fpr_low=float(fpr_low), fpr_high=float(fpr_high))
-    return point._replace(method="bootstrap")
+    low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    changed: dict[str, Any] = {"method": "bootstrap"}
+    for k, name in enumerate(("tpr", "fpr")):
+        # Draws that are all alike, as those of a perfect rate are, do not make it sure: Wilson's interval stays.
+        if low[k] < high[k]:
+            changed |= {f"{name}_low": float(low[k]), f"{name}_high": float(high[k])}
+    return found._replace(**changed)

@@ -1,10 +1,14 @@
 """The ROC curve: its points, and areas under it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.metrics._cells import masses
+from auclid.validation.parameters import number_in
+
+RATE_ROUNDING = 1e-12
+"""A rate that misses a bound by less meets it."""
 
 
 class Curve(NamedTuple):
@@ -36,6 +40,40 @@ class Curve(NamedTuple):
     def fpr(self) -> np.ndarray:
         """Share of the negatives predicted positive."""
         return self.fp / self.n_neg
+
+
+class CurvePoint(NamedTuple):
+    """A point of a curve, by what is held fixed ("fpr", "tpr", "alerts", "alert_rate" or "threshold") and its value."""
+
+    name: str
+    value: float
+
+    def place(self, tp: np.ndarray, fp: np.ndarray, share: float | None = None) -> int:
+        """The number of the point with the most rows flagged that keeps to it; of a "tpr", with the fewest.
+
+        ``share`` of positives is what an alert rate refers to; None: that of the rows.
+        """
+        name, value = self
+        if name == "tpr":
+            return int(np.argmax(tp >= (value - RATE_ROUNDING) * tp[-1]))
+        if name == "fpr":
+            met = fp <= (value + RATE_ROUNDING) * fp[-1]
+        elif name == "alerts":
+            met = tp + fp <= value
+        else:
+            share = tp[-1] / (tp[-1] + fp[-1]) if share is None else share
+            met = share * (tp / tp[-1]) + (1.0 - share) * (fp / fp[-1]) <= value + RATE_ROUNDING
+        return int(np.flatnonzero(met)[-1])
+
+
+def checked_point(owner: str, name: str, value: Any, shown: str) -> CurvePoint:
+    """The point, or a sentence where its value makes no sense; a number of alerts is not looked at."""
+    if name == "alerts":
+        return CurvePoint(name, value)
+    if name == "threshold":
+        return CurvePoint(name, number_in(owner, shown, value, -np.inf, np.inf))
+    number = number_in(owner, shown, value, 0.0, 1.0, closed="lr" if name in ("fpr", "specificity") else "r")
+    return CurvePoint("fpr", 1.0 - number) if name == "specificity" else CurvePoint(name, number)
 
 
 def roc_curve(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> Curve:

@@ -46,6 +46,15 @@ class Sample(NamedTuple):
         return Sample(self.is_pos[rows], tuple(score[rows] for score in self.scores), weight, None)
 
     @property
+    def weights(self) -> np.ndarray:
+        """The weight of each row, 1 where none is given."""
+        return np.ones(len(self.is_pos)) if self.weight is None else self.weight
+
+    def by_unit(self, values: np.ndarray) -> np.ndarray:
+        """Sums of a value of each row over the independent units: rows, or groups of rows."""
+        return values if self.cluster is None else np.bincount(self.cluster, values)
+
+    @property
     def counts(self) -> dict[str, Any]:
         """Rows of each class and groups, as results tell them."""
         n_pos = int(np.count_nonzero(self.is_pos))
@@ -69,6 +78,11 @@ class Sample(NamedTuple):
             return n_pos, len(self.is_pos) - n_pos
         seen = [np.bincount(self.cluster[of], minlength=1) > 0 for of in (self.is_pos, ~self.is_pos)]
         return int(seen[0].sum()), int(seen[1].sum())
+
+
+def effective_count(weight: np.ndarray) -> float:
+    """Rows of equal weight that rows of these weights are worth: (sum w)^2 / sum w^2 (Kish)."""
+    return float(weight.sum() ** 2 / (weight @ weight)) if len(weight) else 0.0
 
 
 class Region(NamedTuple):
@@ -141,7 +155,10 @@ def checked_sample(
     fewest: int = 2,
     only_ranked: bool = False,
 ) -> Sample:
-    """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
+    """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked.
+
+    With fewest=0 there may be rows of one class, or none.
+    """
     numbers = numbers_column if only_ranked else finite_column
     y, pos_label = column(owner, "y_true", y_true), declared_positive(y_true, pos_label)
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
@@ -155,14 +172,15 @@ def checked_sample(
     if weight is not None:
         used = weight > 0.0
         if not used.all():
-            if not used.any():
+            if fewest and not used.any():
                 raise ValueError(f"{owner} expects rows of positive weight. Got sample_weight zero on every row.")
             y, weight, kept = y[used], weight[used], [score[used] for score in kept]
             cluster = None if cluster is None else np.unique(cluster[used], return_inverse=True)[1]
-    is_pos = positives(owner, y, pos_label)
-    both_classes(owner, y, is_pos, pos_label)
+    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
     sample = Sample(is_pos, tuple(kept), weight, cluster)
-    _enough(owner, sample, fewest)
+    if fewest:
+        both_classes(owner, y, is_pos, pos_label)
+        _enough(owner, sample, fewest)
     return sample
 
 

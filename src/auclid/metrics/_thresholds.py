@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Plan, Steps, checked_draws, distinct, replicates
 from auclid.metrics._confusion import GIVEN, METRICS, Cut, Given, Metric, cost_metric, measure
-from auclid.metrics._decision_results import Cell, MetricInterval, ThresholdChoice
-from auclid.metrics._rates import RATE_ROUNDING
-from auclid.metrics._roc import from_the_top, thresholds
+from auclid.metrics._results import Cell, ThresholdChoice
+from auclid.metrics._roc import RATE_ROUNDING, CurvePoint, from_the_top, thresholds
 from auclid.metrics._sample import Sample, checked_prevalence, checked_sample
 from auclid.validation.parameters import number_in, only_one, whole_number
 
@@ -151,7 +150,7 @@ class _Points(NamedTuple):
     @classmethod
     def of(cls, sample: Sample, prevalence: float | None) -> _Points:
         value, steps = distinct(sample.is_pos, sample.scores[0])
-        weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
+        weight = sample.weights
         pos = from_the_top(np.bincount(steps.pos, weight[sample.is_pos], steps.size))
         neg = from_the_top(np.bincount(steps.neg, weight[~sample.is_pos], steps.size))
         share = float(pos[-1] / (pos[-1] + neg[-1])) if prevalence is None else prevalence
@@ -178,12 +177,10 @@ def _told(
     metrics = {"precision": METRICS["precision"], "recall": METRICS["tpr"], "alert_rate": METRICS["alert_rate"]}
     if purpose[0] == "costs":
         metrics["cost"] = _as_metric(purpose[1])
-    found = {}
-    for name, metric in metrics.items():
-        measured = measure(sample, cut, metric, prevalence=prevalence, level=level)
-        how: dict[str, Any] = {"metric": name, "threshold": cut.threshold, "level": level, "method": "delta"}
-        found[name] = MetricInterval(*measured[:4], **how)
-    return found
+    return {
+        name: measure(sample, cut, metric, prevalence=prevalence, level=level)._replace(metric=name, df=None)
+        for name, metric in metrics.items()
+    }
 
 
 def _cells(sample: Sample, cut: Cut, per: int, prevalence: float | None, level: float) -> list[Cell]:
@@ -234,11 +231,9 @@ def _best(tpr: np.ndarray, fpr: np.ndarray, purpose: Purpose, share: float) -> i
     name, value = purpose
     if name == "costs":
         return int(np.argmin(_cost(tpr, fpr, purpose, share)))
-    if name == "min_recall":
-        return int(np.argmax(tpr >= value - RATE_ROUNDING))
+    if name != "min_precision":
+        return CurvePoint("tpr" if name == "min_recall" else name, value).place(tpr, fpr, share)
     rows = share * tpr + (1.0 - share) * fpr
-    if name == "alert_rate":
-        return int(np.flatnonzero(rows <= value + RATE_ROUNDING)[-1])
     precision = np.divide(share * tpr, rows, out=np.zeros_like(rows), where=rows > 0.0)
     met = np.flatnonzero(precision >= value - RATE_ROUNDING)
     return int(met[-1]) if len(met) else int(np.argmax(precision))  # where none reaches it, the best there is

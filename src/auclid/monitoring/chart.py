@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, owens_t
+
+from auclid.metrics._power import normal_variance
 
 TARGET_FALL = 0.05
 """The fall of the AUC that the chart is made to find soonest."""
@@ -73,10 +74,7 @@ def auc_standard_error(auc: float, n_pos: float, n_neg: float) -> float:
     0.032
     """
     auc = float(np.clip(auc, 0.5, 1.0 - 0.5 / max(n_pos, n_neg, 2.0)))
-    a = float(ndtri(auc))
-    both = auc - 2.0 * float(owens_t(a, 1.0 / np.sqrt(3.0)))
-    spread = auc * (1.0 - auc) + (n_pos + n_neg - 2.0) * (both - auc * auc)
-    return float(np.sqrt(spread / (n_pos * n_neg)))
+    return float(np.sqrt(normal_variance(auc, n_pos, n_neg)))
 
 
 def control_chart(
@@ -133,9 +131,9 @@ def control_chart(
     """
     found, error = np.asarray(aucs, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     known = np.isfinite(found) & np.isfinite(error) & (error > 0.0)
+    statistic, about = np.full(len(found), np.nan), (fall, false_alarms, per_periods)
     if not known.any():
-        return ControlChart(expected, expected_se, [float("nan")] * len(aucs), float("inf"), None, None, fall,
-                            false_alarms, per_periods)  # fmt: skip
+        return ControlChart(expected, expected_se, statistic.tolist(), float("inf"), None, None, *about)
     expected = float(np.clip(expected, 0.01, 0.999))
     slope = 0.5 / np.sqrt(expected * (1.0 - expected))
     own, shared = slope * error[known], slope * expected_se
@@ -143,23 +141,11 @@ def control_chart(
     allowance = 0.5 * (shift + shared / own)
     limit = _limit(shift, allowance, shared / own, false_alarms, per_periods)
     z = (_arcsine(expected) - _arcsine(found[known])) / own
-    sums = _cumulative_sums(z[None], shift, allowance)[0]
-    statistic = np.full(len(found), np.nan)
-    statistic[known] = sums
+    statistic[known] = _cumulative_sums(z[None], shift, allowance)[0]
     above = np.flatnonzero(np.nan_to_num(statistic, nan=-1.0) > limit)
     alarm = int(above[0]) if len(above) else None
     since = None if alarm is None else _start(statistic, alarm)
-    return ControlChart(
-        float(expected),
-        float(expected_se),
-        statistic.tolist(),
-        float(limit),
-        alarm,
-        since,
-        fall,
-        false_alarms,
-        per_periods,
-    )
+    return ControlChart(expected, float(expected_se), statistic.tolist(), limit, alarm, since, *about)
 
 
 def _arcsine(auc: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from auclid.columns._levels import TextCounts
 from auclid.errors import InvalidValueError, invalid_value
 from auclid.metrics import auc_interval, average_precision_interval
-from auclid.metrics._many import corrected
+from auclid.metrics._compare import corrected
 from auclid.metrics._periods import time_periods
 from auclid.metrics._rates import wilson
 from auclid.metrics._stability import bin_counts, drift_test, stability_index
@@ -233,14 +233,14 @@ def assess(
     before: Profile, counted: Sequence[list[PartCounts]], rows: ScoredRows, *, period: str = "week", level: float = 0.05
 ) -> MonitorReport:
     """The report of rows that were scored, and whose columns were counted part by part."""
-    scores, labels = rows.scores, rows.labels
+    scores = rows.scores
     drifts = [_drift(*pair) for pair in zip(before.columns, _added(counted), strict=True)]
     score_counts = bin_counts(scores, np.asarray(before.score.edges))
     drifts.append(_drift(before.score, PartCounts(score_counts, TextCounts(), 0)))
     drifts = _judged(drifts, level)
     places, names = time_periods("monitor", rows.time, period, len(scores))
     periods = [_period(name, places == k, rows, before) for k, name in enumerate(names)]
-    chart, source = _chart(periods, before, labels) if rows.order is None else _order_chart(periods, before)
+    chart, source = _chart(periods, before, rows.order is not None)
     rate = _share(int(rows.alerts.sum()), len(scores))
     return MonitorReport(
         len(scores),
@@ -394,18 +394,25 @@ def _ordered_period(period: Period, order: np.ndarray, scores: np.ndarray) -> Pe
     return period._replace(auc=(value, low, high), auc_se=se)
 
 
-def _order_chart(periods: list[Period], before: Profile) -> tuple[ControlChart | None, str]:
-    """The control chart of the concordance: the squared error of a period falls as the number of its events rises."""
-    measured = [each for each in periods if each.auc is not None and each.auc_se]
+def _chart(periods: list[Period], before: Profile, ordered: bool) -> tuple[ControlChart | None, str]:
+    """The control chart of the AUC or concordance, and where what is expected comes from; None without labels."""
+    measured = [each for each in periods if each.auc is not None and (each.auc_se or not ordered)]
     if not measured:
         return None, ""
-    spread = float(np.mean([each.positives * (each.auc_se or 0.0) ** 2 for each in measured]))
-
-    def error_of(mean: float, each: Period) -> float:
-        return float(np.sqrt(spread / each.positives)) if each.positives else np.nan
-
+    error_of = _event_error(measured) if ordered else _normal_error
     expected, error, source = _expectation(measured, before, error_of)
-    return control_chart(_aucs(periods), [error_of(expected, each) for each in periods], expected, error), source
+    wider = 1.0 if ordered or before.spreads is not None else _inflation(measured, expected)
+    # The profile's AUC is itself an estimate; where it is too high, the error of normal scores is too small.
+    pos, neg = before.spreads or (0.0, 0.0)
+    least = [np.sqrt(pos / max(each.positives, 1) + neg / max(each.labelled - each.positives, 1)) for each in periods]
+    errors = np.maximum([wider * error_of(expected, each) for each in periods], least).tolist()
+    return control_chart(_aucs(periods), errors, expected, wider * error), source
+
+
+def _event_error(measured: Sequence[Period]) -> Callable[[float, Period], float]:
+    """The standard error of a concordance in a period: its square falls as the number of events rises."""
+    spread = float(np.mean([each.positives * (each.auc_se or 0.0) ** 2 for each in measured]))
+    return lambda mean, each: float(np.sqrt(spread / each.positives)) if each.positives else np.nan
 
 
 def _expectation(
@@ -434,27 +441,6 @@ def _expected_share(proba: np.ndarray) -> tuple[float, float, float]:
     return mean, max(mean - 1.96 * error, 0.0), min(mean + 1.96 * error, 1.0)
 
 
-def _chart(periods: list[Period], before: Profile, labels: np.ndarray | None) -> tuple[ControlChart | None, str]:
-    """The control chart of the AUC, and where its expected AUC comes from."""
-    measured = [each for each in periods if each.auc is not None]
-    if labels is None or not measured:
-        return None, ""
-    expected, error, source = _expectation(measured, before, _normal_error)
-    counts = [(each.positives, each.labelled - each.positives) for each in periods]
-    wider = _inflation(measured, expected) if before.spreads is None else 1.0
-    errors = [np.nan if not min(n) else _period_error(before, wider, expected, *n) for n in counts]
-    return control_chart(_aucs(periods), errors, expected, wider * error), source
-
-
-def _period_error(before: Profile, wider: float, expected: float, n_pos: int, n_neg: int) -> float:
-    """The standard error of the AUC of a period, if nothing has changed.
-
-    That of the profile is itself an estimate, and too small where its AUC is too high: that of normal scores is least.
-    """
-    pos, neg = before.spreads or (0.0, 0.0)
-    return max(wider * auc_standard_error(expected, n_pos, n_neg), float(np.sqrt(pos / n_pos + neg / n_neg)))
-
-
 def _inflation(periods: Sequence[Period], expected: float) -> float:
     """How much larger the standard errors of the periods' AUCs are than those of normal scores; at least 1.
 
@@ -467,5 +453,6 @@ def _inflation(periods: Sequence[Period], expected: float) -> float:
 
 
 def _normal_error(auc: float, period: Period) -> float:
-    """The standard error of an AUC of normal scores, of the rows of a period."""
-    return auc_standard_error(auc, period.positives, period.labelled - period.positives)
+    """The standard error of an AUC of normal scores, of the rows of a period; NaN without rows of both classes."""
+    n_pos, n_neg = period.positives, period.labelled - period.positives
+    return auc_standard_error(auc, n_pos, n_neg) if min(n_pos, n_neg) else np.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def roc(
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     models = samples_by_name(owner, y_true, y_score, name, **rows)
     ax = axes(ax, 5.0, 5.0)
-    x_of = _false_positive_rate if x_axis == "fpr" else _specificity
+    x_of: Callable[[np.ndarray], np.ndarray] = np.positive if x_axis == "fpr" else partial(np.subtract, 1.0)
     ax.plot(x_of(np.array([0.0, 1.0])), [0, 1], **DASHED, zorder=1)
     _mark(ax, region, x_of)
     for k, (own, sample) in enumerate(models.items()):
@@ -138,14 +139,6 @@ X_AXES = {
     "specificity": {"xlabel": "specificity", "ylabel": "sensitivity"},
 }
 """What the horizontal axis of a ROC curve can show, and the labels of both."""
-
-
-def _false_positive_rate(fpr: np.ndarray) -> np.ndarray:
-    return fpr
-
-
-def _specificity(fpr: np.ndarray) -> np.ndarray:
-    return 1.0 - fpr
 
 
 def _auc_text(sample: Sample, region: Region, level: float) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from auclid.metrics import auc_over_time as measure_over_time
 from auclid.metrics import group_auc as mean_over_groups
-from auclid.metrics._group_auc import group_aucs
+from auclid.metrics._concordance import group_aucs
 from auclid.plot._axes import DASHED, axes, by_name, legend, style, tidy
 from auclid.validation.parameters import number_in
 

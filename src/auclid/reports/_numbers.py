@@ -17,6 +17,7 @@ from auclid.metrics import (
     reliability,
 )
 from auclid.metrics._confusion import METRICS, Cut, Metric, cost_metric, measure, measure_counts
+from auclid.metrics._results import Comparison
 from auclid.metrics._roc import Curve, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._thresholds import CELL_METRICS
@@ -163,19 +164,16 @@ def _columns(sample: Sample, score: np.ndarray, curve: Curve, stops: np.ndarray)
     metrics |= {f"cell_{name}": (metric, float(PER)) for name, metric in CELL_METRICS.items()}
     metrics |= {f"cost_{price}": (cost_metric(1.0, price, 0.0, 0.0), float(PER)) for price in COSTS}
     if sample.cluster is None:
-        n_pos, n_neg = sample.units
-        tp, fp = curve.tp[stops], curve.fp[stops]
-        found = {
-            name: unit * np.column_stack(measure_counts(tp, fp, n_pos, n_neg, metric, LEVEL))
+        counts = curve.tp[stops], curve.fp[stops], *sample.units
+        return {
+            name: unit * np.column_stack(measure_counts(*counts, metric, LEVEL))
             for name, (metric, unit) in metrics.items()
         }
-    else:
-        cuts = [Cut.at(score, float(curve.threshold[k])) for k in stops]
-        found = {
-            name: unit * np.array([measure(sample, cut, metric, level=LEVEL)[:3] for cut in cuts])
-            for name, (metric, unit) in metrics.items()
-        }
-    return found
+    cuts = [Cut.at(score, float(curve.threshold[k])) for k in stops]
+    return {
+        name: unit * np.array([measure(sample, cut, metric, level=LEVEL)[:3] for cut in cuts])
+        for name, (metric, unit) in metrics.items()
+    }
 
 
 def _by_budget(curve: Curve) -> list[tuple[str, int]]:
@@ -195,28 +193,19 @@ def _cheapest(curve: Curve, price: float) -> int:
     return int(np.argmin(curve.fp + price * (curve.n_pos - curve.tp)))
 
 
-class Difference(NamedTuple):
-    """One line of a comparison of two models."""
-
-    what: str
-    a: float
-    b: float
-    result: Any
-
-
 def differences(
     is_pos: np.ndarray, first: Scored, second: Scored, groups: np.ndarray | None = None
-) -> list[Difference]:
+) -> dict[str, Comparison]:
     """Two models compared on the same rows: by AUC, average precision, at two points, and by Brier score."""
     rows: dict[str, Any] = {"groups": groups, "level": LEVEL}
     a, b = first.score, second.score
-    found: list[tuple[str, Any]] = [
-        ("AUC", compare_auc(is_pos, a, b, **rows)),
-        ("average precision", compare_average_precision(is_pos, a, b, **rows)),
-        ("recall at a specificity of 90 %", compare_at(is_pos, a, b, "tpr", at={"specificity": 0.9}, **rows)),
-        ("precision of the top 5 %", compare_at(is_pos, a, b, "precision", at={"alert_rate": 0.05}, **rows)),
-    ]
+    found: dict[str, Comparison] = {
+        "AUC": compare_auc(is_pos, a, b, **rows),
+        "average precision": compare_average_precision(is_pos, a, b, **rows),
+        "recall at a specificity of 90 %": compare_at(is_pos, a, b, "tpr", at={"specificity": 0.9}, **rows),
+        "precision of the top 5 %": compare_at(is_pos, a, b, "precision", at={"alert_rate": 0.05}, **rows),
+    }
     if first.probability is not None and second.probability is not None:
         brier = compare_brier(is_pos, first.probability, second.probability, **rows)
-        found.append(("Brier score (lower is better)", brier))
-    return [Difference(what, float(each.estimate_a), float(each.estimate_b), each) for what, each in found]
+        found["Brier score (lower is better)"] = brier
+    return found

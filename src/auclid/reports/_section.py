@@ -1,13 +1,15 @@
 """The interactive section of a report: a threshold and what it does, curves, one model or two."""
 
+from collections.abc import Mapping
 from html import escape
 
 import numpy as np
 
 from auclid._page import embedded_json, filled, named_row, number_table, read, signed, with_ends
 from auclid.metrics import GroupAUC
+from auclid.metrics._results import Comparison
 from auclid.reports._charts import VIEWS, charts
-from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
+from auclid.reports._numbers import COSTS, PER, RATES, Numbers
 
 CUT_ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PER:,} rows, in false alarms"}
 """Lines of the table of rates."""
@@ -49,13 +51,13 @@ def section(models: list[Numbers], classes: tuple[str, str]) -> str:
     )
 
 
-def difference_section(found: list[Difference], first: str, second: str) -> str:
+def difference_section(found: Mapping[str, Comparison], first: str, second: str) -> str:
     """Two models compared on the same rows, and in a sentence which differences are more than chance."""
     lines = []
-    for line in found:
-        gap, low, high = (signed(end) for end in (line.result.difference, line.result.low, line.result.high))
-        figures = f"{line.a:.4f}", f"{line.b:.4f}", f"{gap} <small>{low} – {high}</small>", f"{line.result.pvalue:.2g}"
-        lines.append(named_row(line.what, figures))
+    for what, each in found.items():
+        gap, low, high = map(signed, each[:3])
+        models = [f"{each.estimate_a:.4f}", f"{each.estimate_b:.4f}"]
+        lines.append(named_row(what, [*models, f"{gap} <small>{low} – {high}</small>", f"{each.pvalue:.2g}"]))
     return (
         f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2>'
         f"<p>{escape(describe_differences(found))}</p>"
@@ -90,14 +92,12 @@ def describe_groups(found: GroupAUC) -> str:
     )
 
 
-def describe_differences(found: list[Difference]) -> str:
+def describe_differences(found: Mapping[str, Comparison]) -> str:
     """Which of AUC and average precision differs by more than chance."""
-    by_name = {line.what: line.result for line in found}
     said = []
     for what in ("AUC", "average precision"):
-        result = by_name[what]
-        clear = result.pvalue < 0.05
-        said.append(f"{what} {'differs' if clear else 'does not differ significantly'} (p = {result.pvalue:.2g})")
+        pvalue = found[what].pvalue
+        said.append(f"{what} {'differs' if pvalue < 0.05 else 'does not differ significantly'} (p = {pvalue:.2g})")
     return "; ".join(said) + "."
 
 
