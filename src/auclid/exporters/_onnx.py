@@ -312,4 +312,3 @@ def _distinct_sets(e: ex.TreeSum) -> list[tuple[int, tuple[int, ...]]]:
     """(column, categories that go left) of all nodes that have a set, each once."""
     nodes = np.flatnonzero(e.arrays.is_set & (e.arrays.feature >= 0)).tolist()
     return list(dict.fromkeys((int(e.arrays.feature[k]), tuple(e.members(k))) for k in nodes))
-

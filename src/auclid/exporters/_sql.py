@@ -356,4 +356,3 @@ def _left_codes(e: ex.TreeSum, node: int) -> Callable[[float], bool]:
         return lambda code: code <= threshold
     members = set(e.members(node))
     return lambda code: int(code) in members
-
