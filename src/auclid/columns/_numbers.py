@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from auclid import _sizes
 from auclid.data import Table
 from auclid.data.blocks import concatenate_rows
-from auclid.data.dataset import Dataset, Part
+from auclid.data.dataset import Dataset, Part, part_size
 
 HEAVY_TAIL = 0.5
 """A column is ranked when the farthest hundredth of its rows has more than this share of the sum of squares about the
@@ -174,11 +174,6 @@ def column_sample(rows: Dataset, ends: Extremes) -> ColumnSample:
     parts = rows.compute(rows.map(part_sample, places, ends.largest_weight))
     weight = None if parts[0].weight is None else np.concatenate([each.weight for each in parts])
     return ColumnSample(concatenate_rows([each.X for each in parts if each.X.shape[0]]), weight)
-
-
-def part_size(part: Part) -> int:
-    """How many rows a part has."""
-    return int(part.X.shape[0])
 
 
 def part_sample(part: Part, places: list[np.ndarray] | None, largest_weight: float) -> ColumnSample:

@@ -4,6 +4,7 @@ dask is imported only where a collection of it is at hand. Whichever scheduler i
 that its tasks are made again, with the same bits.
 """
 
+import operator
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -102,10 +103,7 @@ class DaskDataset(Dataset):
         return self._dask.delayed(list)(self._each(function, shared))
 
     def reduce(self, function: Callable, *shared: Any) -> Any:
-        level, add = self._each(function, shared), self._dask.delayed(added, pure=True)
-        while len(level) > 1:
-            level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
-        return level[0]
+        return delayed_tree_sum(self._each(function, shared), self._dask.delayed(operator.add, pure=True))
 
     def merge(self, function: Callable, *handles: Any) -> Any:
         return self._dask.delayed(merged, pure=True)(function, *handles)
@@ -193,9 +191,11 @@ def itself(value: Any) -> Any:
     return value
 
 
-def added(a: Any, b: Any) -> Any:
-    """a + b"""
-    return a + b
+def delayed_tree_sum(level: list, add: Callable) -> Any:
+    """A promise of the sum of promises, in pairs, pairs of pairs and so on."""
+    while len(level) > 1:
+        level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+    return level[0]
 
 
 def made_part(
@@ -326,10 +326,7 @@ def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
         return found
     meet, add = dask.delayed(met, pure=True), dask.delayed(merge_encodings, pure=True)
     start = {str(name): found[str(name)] for name in texts}
-    level = [meet(block, start) for block in promises(X[texts])]
-    while len(level) > 1:
-        level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
-    return {**found, **level[0].compute()}
+    return {**found, **delayed_tree_sum([meet(block, start) for block in promises(X[texts])], add).compute()}
 
 
 def met(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:

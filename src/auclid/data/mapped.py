@@ -82,19 +82,10 @@ def mapped(
     columns: list[str] | None = None,
     index: np.ndarray | None = None,
 ) -> Rows:
-    """The rows that functions make of the blocks of others.
+    """The rows that functions of a block make of its numbers and labels; of ``index`` only, which ascends.
 
-    Parameters
-    ----------
-    rows : Rows
-    numbers : callable, optional
-        Makes a new X of the X of a block: with as many columns, or with ``columns`` of these names. In the latter case
-        it is given a table where some columns are no numbers.
-    labels : callable, optional
-        Makes new labels of those of a block.
-    columns : list of str, optional
-    index : array of int, optional
-        The numbers of the rows to keep, ascending; None: all.
+    Numbers keep their columns, or get those of the names ``columns``: then the function is given a table where some
+    columns are no numbers.
 
     Examples
     --------

@@ -15,7 +15,6 @@ from auclid.exporters.models import score_of
 
 __all__ = ["export"]
 
-_TEXTS = {"pmml": pmml_text, "json": json_text, "python": python_module}
 TARGETS = ("sql", "onnx", "pmml", "json", "python")
 
 
@@ -83,11 +82,11 @@ def export(
     _check_choice("dtype", dtype, ("float32", "float64"))
     score = score_of(model, columns)
     if to == "onnx":
-        written: str | bytes = onnx_bytes(score, dtype, True)
+        written: str | bytes = onnx_bytes(score, dtype)
     elif to == "sql":
         written = sql_text(score, dialect, table, keep, probability)
     else:
-        written = _TEXTS[to](score)
+        written = {"pmml": pmml_text, "json": json_text, "python": python_module}[to](score)
     if path is not None:
         Path(os.fspath(path)).write_bytes(written.encode("utf-8") if isinstance(written, str) else written)
     return written

@@ -109,11 +109,15 @@ def _filled_and_divided(x: Expression, learnt: SparseScaling, k: int) -> Express
 # Transformers of scikit-learn
 
 
+def _divided(inputs: Sequence[Expression], scale: np.ndarray | None, centre: np.ndarray | None = None) -> Features:
+    """(x − centre) / scale of each input; None: 1 and 0."""
+    scales = [1.0] * len(inputs) if scale is None else scale.tolist()
+    centres = [0.0] * len(inputs) if centre is None else centre.tolist()
+    return [affine(x, 1.0 / s, -c / s) for x, s, c in zip(inputs, scales, centres, strict=True)]
+
+
 def _standard(step: StandardScaler, inputs: Sequence[Expression]) -> Features:
-    ones = np.ones(len(inputs))
-    scale = ones if step.scale_ is None else step.scale_
-    mean = 0.0 * ones if step.mean_ is None or not step.with_mean else step.mean_
-    return [affine(x, 1.0 / s, -m / s) for x, s, m in zip(inputs, scale.tolist(), mean.tolist(), strict=True)]
+    return _divided(inputs, step.scale_, step.mean_ if step.with_mean else None)
 
 
 def _min_max(step: MinMaxScaler, inputs: Sequence[Expression]) -> Features:
@@ -123,14 +127,11 @@ def _min_max(step: MinMaxScaler, inputs: Sequence[Expression]) -> Features:
 
 
 def _max_abs(step: MaxAbsScaler, inputs: Sequence[Expression]) -> Features:
-    return [affine(x, 1.0 / s) for x, s in zip(inputs, step.scale_.tolist(), strict=True)]
+    return _divided(inputs, step.scale_)
 
 
 def _robust(step: RobustScaler, inputs: Sequence[Expression]) -> Features:
-    ones = np.ones(len(inputs))
-    scale = step.scale_ if step.with_scaling else ones
-    centre = step.center_ if step.with_centering else 0.0 * ones
-    return [affine(x, 1.0 / s, -m / s) for x, s, m in zip(inputs, scale.tolist(), centre.tolist(), strict=True)]
+    return _divided(inputs, step.scale_ if step.with_scaling else None, step.center_ if step.with_centering else None)
 
 
 def _imputed(step: SimpleImputer, inputs: Sequence[Expression]) -> Features:

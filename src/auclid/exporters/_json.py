@@ -3,29 +3,13 @@
 import json
 import pkgutil
 import pprint
-from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from auclid._version import __version__
-from auclid.exporters.expression import (
-    Axis,
-    ColumnRef,
-    Expression,
-    Grid,
-    KernelSum,
-    LogOdds,
-    Lookup,
-    Number,
-    Piecewise,
-    Score,
-    Sigmoid,
-    Sum,
-    TreeSum,
-    Wave,
-    Weighted,
-)
+from auclid.exporters.expression import Axis, Expression, Lookup, Score, TreeSum
 
 SCORE_FORMAT, SCORE_FORMAT_VERSION = "auclid-score", 1
 
@@ -84,28 +68,26 @@ def probability(row: Mapping[str, Any]) -> float:
 
 
 def node_of(expression: Expression) -> Node:
-    """The JSON form of an expression."""
-    name, make = _NODES[type(expression)]
-    return {"op": name, **make(expression)}
+    """The JSON form of an expression: what it is called, and its fields."""
+    if isinstance(expression, TreeSum):
+        return _trees(expression)
+    node = {field.name: _value(getattr(expression, field.name)) for field in fields(expression)}  # type: ignore[arg-type]
+    if isinstance(expression, Lookup):
+        node["levels"] = dict(node["levels"])
+    return {"op": expression.op, **node}
 
 
-def _number(value: float) -> float | None:
-    """null stands for a missing number."""
-    return None if value != value else float(value)
-
-
-def _piecewise(e: Piecewise) -> Node:
-    return {
-        "x": node_of(e.x),
-        "cuts": list(e.cuts),
-        "pieces": [list(piece) for piece in e.pieces],
-        "missing": _number(e.missing),
-    }
-
-
-def _lookup(e: Lookup) -> Node:
-    levels = {level: _number(value) for level, value in e.levels}
-    return {"x": node_of(e.x), "levels": levels, "other": _number(e.other), "missing": _number(e.missing)}
+def _value(value: Any) -> Any:
+    """The JSON form of a field; null stands for a missing number."""
+    if isinstance(value, Expression):
+        return node_of(value)
+    if isinstance(value, Axis):
+        return _axis(value)
+    if isinstance(value, float):
+        return None if value != value else float(value)
+    if isinstance(value, tuple):
+        return [_value(each) for each in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _axis(axis: Axis) -> Node:
@@ -114,50 +96,12 @@ def _axis(axis: Axis) -> Node:
     return {"x": node_of(axis.x), "groups": dict(axis.groups), "other": axis.other}
 
 
-def _grid(e: Grid) -> Node:
-    return {"a": _axis(e.a), "b": _axis(e.b), "values": [list(row) for row in e.values]}
-
-
 def _trees(e: TreeSum) -> Node:
-    arrays = e.arrays
-    fields = ("roots", "feature", "threshold", "left", "right", "missing_right", "value")
+    names = ("roots", "feature", "threshold", "left", "right", "missing_right", "value")
+    splits = np.flatnonzero(e.arrays.is_set & (e.arrays.feature >= 0)).tolist()
     return {
+        "op": e.op,
         "inputs": [node_of(x) for x in e.inputs],
-        **{name: getattr(arrays, name).tolist() for name in fields},
-        "sets": {
-            str(k): set_members(arrays, k) for k in np.flatnonzero(arrays.is_set & (arrays.feature >= 0)).tolist()
-        },
+        **{name: getattr(e.arrays, name).tolist() for name in names},
+        "sets": {str(k): e.members(k) for k in splits},
     }
-
-
-def set_members(arrays: Any, node: int) -> list[int]:
-    """The categories that go left at a node."""
-    words = arrays.sets[int(arrays.threshold[node])]
-    return [32 * k + bit for k, word in enumerate(words.tolist()) for bit in range(32) if word >> bit & 1]
-
-
-def _kernel(e: KernelSum) -> Node:
-    return {
-        "inputs": [node_of(x) for x in e.inputs],
-        "kind": e.kind,
-        "centres": e.centres.tolist(),
-        "weights": e.weights.tolist(),
-        "gamma": e.gamma,
-        "phases": None if e.phases is None else e.phases.tolist(),
-    }
-
-
-_NODES: dict[type, tuple[str, Callable[[Any], Node]]] = {
-    Number: ("constant", lambda e: {"value": _number(e.value)}),
-    ColumnRef: ("column", lambda e: {"name": e.name, "kind": e.kind}),
-    Sum: ("sum", lambda e: {"terms": [node_of(term) for term in e.terms]}),
-    Weighted: ("weighted", lambda e: {"inputs": [node_of(x) for x in e.inputs], "weights": list(e.weights)}),
-    Piecewise: ("piecewise", _piecewise),
-    Lookup: ("lookup", _lookup),
-    Grid: ("grid", _grid),
-    Wave: ("wave", lambda e: {"x": node_of(e.x), "period": e.period, "cosine": e.cosine}),
-    TreeSum: ("trees", _trees),
-    KernelSum: ("kernel", _kernel),
-    LogOdds: ("log_odds", lambda e: {"x": node_of(e.x), "linear": e.linear, "step": e.step}),
-    Sigmoid: ("sigmoid", lambda e: {"x": node_of(e.x)}),
-}

@@ -1,30 +1,12 @@
 """Expressions as an ONNX graph: inputs in float32 or float64, arithmetic in float64."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from auclid._version import __version__
-from auclid.exporters._json import set_members
-from auclid.exporters.expression import (
-    WAVE_STEPS,
-    Axis,
-    ColumnRef,
-    Expression,
-    Grid,
-    KernelSum,
-    LogOdds,
-    Lookup,
-    Number,
-    Piecewise,
-    Score,
-    Sigmoid,
-    Sum,
-    TreeSum,
-    Wave,
-    Weighted,
-)
+from auclid.exporters import expression as ex
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 """Versions of the operators and of the format: those of onnxruntime 1.12 and later."""
@@ -42,28 +24,26 @@ def import_onnx() -> Any:
     return onnx
 
 
-def onnx_bytes(score: Score, dtype: str, probability: bool) -> bytes:
+def onnx_bytes(score: ex.Score, dtype: str) -> bytes:
     """A serialised ONNX model with the outputs ``score`` and, where the model has one, ``probability``."""
     graph = _Graph(score, dtype)
-    outputs = [("score", score.expression)]
-    if probability and score.probability is not None:
-        outputs.append(("probability", score.probability))
-    for name, expression in outputs:
-        graph.output(name, expression)
+    graph.output("score", score.expression)
+    if score.probability is not None:
+        graph.output("probability", score.probability)
     return graph.serialize()
 
 
 class _Graph:
     """Nodes, constants and inputs of a graph; every expression is a float64 tensor of shape (n, 1)."""
 
-    def __init__(self, score: Score, dtype: str) -> None:
+    def __init__(self, score: ex.Score, dtype: str) -> None:
         self.onnx, self.score = import_onnx(), score
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.outputs: list[Any] = []
         self.type = getattr(self.onnx.TensorProto, {"float32": "FLOAT", "float64": "DOUBLE"}[dtype])
         self.inputs: list[Any] = []
-        self.done: dict[Expression, str] = {}
+        self.done: dict[ex.Expression, str] = {}
         self.count = 0
         self.is_matrix = not score.named and all(column.kind == "number" for column in score.columns)
         self._declare_inputs()
@@ -99,7 +79,7 @@ class _Graph:
         """A tensor of another type."""
         return self.add("Cast", name, to=getattr(self.onnx.TensorProto, kind))
 
-    def output(self, name: str, expression: Expression) -> None:
+    def output(self, name: str, expression: ex.Expression) -> None:
         """Declare an output."""
         flat = self.add("Reshape", self.write(expression), self.constant([-1], np.int64))
         self.nodes.append(self.onnx.helper.make_node("Cast", [flat], [name], to=self.type))
@@ -118,47 +98,47 @@ class _Graph:
 
     # Expressions
 
-    def write(self, e: Expression) -> str:
+    def write(self, e: ex.Expression) -> str:
         """The tensor of an expression; the same column is read once."""
         if e not in self.done:
-            self.done[e] = _WRITERS[type(e)](self, e)
+            self.done[e] = getattr(self, f"write_{e.op}")(e)
         return self.done[e]
 
-    def column(self, e: ColumnRef) -> str:
+    def write_column(self, e: ex.ColumnRef) -> str:
         if e.kind == "text":
             return e.name
         return self.vector((e,)) if self.is_matrix else self.cast(e.name)
 
-    def vector(self, inputs: Sequence[Expression]) -> str:
+    def vector(self, inputs: Sequence[ex.Expression]) -> str:
         """Expressions side by side, of shape (n, k)."""
-        if self.is_matrix and all(isinstance(x, ColumnRef) for x in inputs):
+        if self.is_matrix and all(isinstance(x, ex.ColumnRef) for x in inputs):
             names = [column.name for column in self.score.columns]
-            places = [names.index(x.name) for x in inputs if isinstance(x, ColumnRef)]
+            places = [names.index(x.name) for x in inputs if isinstance(x, ex.ColumnRef)]
             if places == list(range(len(names))):
                 return self.matrix
             return self.add("Gather", self.matrix, self.constant(places, np.int64), axis=1)
         parts = [self.broadcast(x) for x in inputs]
         return self.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
-    def broadcast(self, e: Expression) -> str:
+    def broadcast(self, e: ex.Expression) -> str:
         """An expression with a row for each row of the table, a constant too."""
-        if not isinstance(e, Number):
+        if not isinstance(e, ex.Number):
             return self.write(e)
         first = self.write(self.score.columns[0]) if self.score.columns[0].kind != "text" else None
         shape = self.add("Shape", first or self.score.columns[0].name, start=0, end=1)
         size = self.add("Concat", shape, self.constant([1], np.int64), axis=0)
         return self.add("Expand", self.write(e), size)
 
-    def number(self, e: Number) -> str:
+    def write_constant(self, e: ex.Number) -> str:
         return self.constant([[e.value]])
 
-    def sum(self, e: Sum) -> str:
+    def write_sum(self, e: ex.Sum) -> str:
         return self.add("Sum", *(self.write(term) for term in e.terms))
 
-    def weighted(self, e: Weighted) -> str:
+    def write_weighted(self, e: ex.Weighted) -> str:
         return self.add("MatMul", self.vector(e.inputs), self.constant(np.array(e.weights)[:, None]))
 
-    def piecewise(self, e: Piecewise) -> str:
+    def write_piecewise(self, e: ex.Piecewise) -> str:
         x, pieces = self.write(e.x), np.array(e.pieces)
         if len(pieces) == 1:
             at, value, slope = (self.constant([[each]]) for each in pieces[0])
@@ -173,7 +153,7 @@ class _Graph:
         above = self.cast(self.add("GreaterOrEqual", x, self.constant([list(cuts)])), "INT64")
         return self.add("ReduceSum", above, self.constant([1], np.int64), keepdims=1)
 
-    def codes(self, column: ColumnRef, levels: Sequence[str]) -> str:
+    def codes(self, column: ex.ColumnRef, levels: Sequence[str]) -> str:
         """The number of a text in levels; one more for other texts, two more where it is missing (an empty text)."""
         numbers = [*range(len(levels)), len(levels) + 1]
         return self.add(
@@ -181,12 +161,12 @@ class _Graph:
             default_int64=len(levels),
         )  # fmt: skip
 
-    def lookup(self, e: Lookup) -> str:
+    def write_lookup(self, e: ex.Lookup) -> str:
         levels = [(level, value) for level, value in e.levels if level]
         values = [*(value for _, value in levels), e.other, e.missing]
         return self.add("Gather", self.constant(values), self.codes(e.x, [level for level, _ in levels]))
 
-    def grid(self, e: Grid) -> str:
+    def write_grid(self, e: ex.Grid) -> str:
         """Four corners, each with the product of two shares."""
         values = np.array(e.values)
         padded = np.pad(values, ((0, 1), (0, 1)))  # the corner beyond the last node has the share 0
@@ -203,10 +183,10 @@ class _Graph:
                 corners.append(self.add("Mul", corner, self.add("Mul", *shares)))
         return self.add("Where", there, self.add("Sum", *corners), self.constant([[0.0]]))
 
-    def place(self, axis: Axis) -> tuple[str, str]:
+    def place(self, axis: ex.Axis) -> tuple[str, str]:
         """The node of an axis at or before a cell, -1 where it is missing, and the share of the next node."""
         if not axis.is_numeric:
-            assert isinstance(axis.x, ColumnRef)
+            assert isinstance(axis.x, ex.ColumnRef)
             groups = [(level, group) for level, group in axis.groups if level]
             numbers = self.constant([*(group for _, group in groups), axis.other, -1], np.int64)
             return self.add("Gather", numbers, self.codes(axis.x, [level for level, _ in groups])), self.constant(
@@ -228,26 +208,26 @@ class _Graph:
         share = self.add("Min", self.add("Max", share, self.constant([[0.0]])), self.constant([[1.0]]))
         return self.add("Where", missing, nowhere, k), share
 
-    def wave(self, e: Wave) -> str:
+    def write_wave(self, e: ex.Wave) -> str:
         x = self.write(e.x)
         turns = self.add("Div", x, self.constant([[e.period]]))
         part = self.add("Sub", turns, self.add("Floor", turns))
         angle = self.add("Mul", part, self.constant([[2.0 * np.pi]]))
         if e.cosine:
             angle = self.add("Add", angle, self.constant([[0.5 * np.pi]]))
-        steps = self.constant([[WAVE_STEPS]])
+        steps = self.constant([[ex.WAVE_STEPS]])
         wave = self.add("Div", self.add("Round", self.add("Mul", self.add("Sin", angle), steps)), steps)
         return self.add("Where", self.add("IsNaN", x), self.constant([[0.0]]), wave)
 
-    def trees(self, e: TreeSum) -> str:
+    def write_trees(self, e: ex.TreeSum) -> str:
         """A tree ensemble, whose sets of categories are further columns: 1 where a category is not in the set."""
-        arrays, sets = e.arrays, _distinct_sets(e.arrays)
+        sets = _distinct_sets(e)
         parts = [self.vector(e.inputs)]
         for feature, members in sets:
             parts.append(self.outside(self.write(e.inputs[feature]), members))
         rows = self.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
         numbers = {key: len(e.inputs) + k for k, key in enumerate(sets)}
-        attributes = self.tree_attributes(arrays, numbers)
+        attributes = self.tree_attributes(e, numbers)
         sums = self.add("TreeEnsembleRegressor", rows, domain="ai.onnx.ml", **attributes)  # in float32
         return self.cast(sums)
 
@@ -258,14 +238,15 @@ class _Graph:
         outside = self.add("Sub", self.constant([[1.0]]), count)
         return self.add("Where", self.add("IsNaN", codes), self.constant([[np.nan]]), outside)
 
-    def tree_attributes(self, arrays: Any, numbers: dict[tuple[int, tuple[int, ...]], int]) -> dict[str, Any]:
+    def tree_attributes(self, e: ex.TreeSum, numbers: dict[tuple[int, tuple[int, ...]], int]) -> dict[str, Any]:
         """The attributes of a TreeEnsembleRegressor, of all nodes of all trees."""
+        arrays = e.arrays
         n, is_leaf = len(arrays.feature), arrays.feature < 0
         tree = np.searchsorted(arrays.roots, np.arange(n), side="right") - 1
         first = arrays.roots[tree]
         feature, threshold = np.maximum(arrays.feature, 0).copy(), arrays.threshold.astype(np.float64).copy()
         for k in np.flatnonzero(arrays.is_set & ~is_leaf).tolist():
-            feature[k] = numbers[int(arrays.feature[k]), tuple(set_members(arrays, k))]
+            feature[k] = numbers[int(arrays.feature[k]), tuple(e.members(k))]
             threshold[k] = 0.5
         leaves = np.flatnonzero(is_leaf)
         tensor = self.onnx.numpy_helper.from_array
@@ -285,7 +266,7 @@ class _Graph:
             "target_weights_as_tensor": tensor(arrays.value[leaves].astype(np.float64), "target_weights"),
         }
 
-    def kernel(self, e: KernelSum) -> str:
+    def write_kernel(self, e: ex.KernelSum) -> str:
         x, weights = self.vector(e.inputs), self.constant(e.weights[:, None])
         if e.kind == "cosine":
             assert e.phases is not None
@@ -311,7 +292,7 @@ class _Graph:
         gaps = self.add("Abs", self.add("Sub", wide, self.constant(centres[None])))
         return self.add("ReduceSum", gaps, self.constant([2], np.int64), keepdims=0)
 
-    def log_odds(self, e: LogOdds) -> str:
+    def write_log_odds(self, e: ex.LogOdds) -> str:
         x = self.write(e.x)
         size = self.add("Abs", x)
         is_far = self.add("Greater", size, self.constant([[e.linear]]))
@@ -323,27 +304,11 @@ class _Graph:
         steps = self.add("Round", self.add("Div", bounded, self.constant([[e.step]])))
         return self.add("Mul", steps, self.constant([[e.step]]))
 
-    def sigmoid(self, e: Sigmoid) -> str:
+    def write_sigmoid(self, e: ex.Sigmoid) -> str:
         return self.add("Sigmoid", self.write(e.x))
 
 
-def _distinct_sets(arrays: Any) -> list[tuple[int, tuple[int, ...]]]:
+def _distinct_sets(e: ex.TreeSum) -> list[tuple[int, tuple[int, ...]]]:
     """(column, categories that go left) of all nodes that have a set, each once."""
-    nodes = np.flatnonzero(arrays.is_set & (arrays.feature >= 0)).tolist()
-    return list(dict.fromkeys((int(arrays.feature[k]), tuple(set_members(arrays, k))) for k in nodes))
-
-
-_WRITERS: dict[type, Callable[[_Graph, Any], str]] = {
-    Number: _Graph.number,
-    ColumnRef: _Graph.column,
-    Sum: _Graph.sum,
-    Weighted: _Graph.weighted,
-    Piecewise: _Graph.piecewise,
-    Lookup: _Graph.lookup,
-    Grid: _Graph.grid,
-    Wave: _Graph.wave,
-    TreeSum: _Graph.trees,
-    KernelSum: _Graph.kernel,
-    LogOdds: _Graph.log_odds,
-    Sigmoid: _Graph.sigmoid,
-}
+    nodes = np.flatnonzero(e.arrays.is_set & (e.arrays.feature >= 0)).tolist()
+    return list(dict.fromkeys((int(e.arrays.feature[k]), tuple(e.members(k))) for k in nodes))

@@ -2,32 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from auclid.errors import InvalidValueError
-from auclid.exporters._json import set_members
-from auclid.exporters.expression import (
-    WAVE_STEPS,
-    Axis,
-    ColumnRef,
-    Expression,
-    Grid,
-    KernelSum,
-    LogOdds,
-    Lookup,
-    Number,
-    Piece,
-    Piecewise,
-    Score,
-    Sigmoid,
-    Sum,
-    TreeSum,
-    Wave,
-    Weighted,
-    interpolated,
-)
+from auclid.exporters import expression as ex
 
 MAX_LENGTH = 5_000_000
 """Characters of a statement, at the most: longer ones are refused by databases, or take minutes to plan."""
@@ -60,7 +39,7 @@ class SqlDialect:
         written = written if "e" in written else f"{written}e0"
         return f"({written})" if value < 0.0 else written
 
-    def cell(self, column: ColumnRef) -> str:
+    def cell(self, column: ex.ColumnRef) -> str:
         """The value of a column: a number, days since 1970, or a text."""
         name = self.quoted(column.name)
         if column.kind == "text":
@@ -74,7 +53,7 @@ class SqlDialect:
         rest = " + ".join(f"EXTRACT({part} FROM {since}) / {size}" for part, size in parts)
         return f"(EXTRACT(DAY FROM {since}) + {rest})"
 
-    def is_missing(self, column: ColumnRef) -> str:
+    def is_missing(self, column: ex.ColumnRef) -> str:
         """Whether the cell of a column is missing."""
         return f"{self.quoted(column.name)} IS NULL"
 
@@ -98,7 +77,7 @@ class DuckDB(SqlDialect):
     def days(self, name: str) -> str:
         return f"(epoch_us(CAST({name} AS TIMESTAMP)) / 86400000000e0)"
 
-    def is_missing(self, column: ColumnRef) -> str:
+    def is_missing(self, column: ex.ColumnRef) -> str:
         plain = super().is_missing(column)
         return plain if column.kind != "number" else f"({plain} OR isnan({self.cell(column)}))"
 
@@ -109,7 +88,7 @@ class PostgreSQL(SqlDialect):
     def days(self, name: str) -> str:
         return f"(CAST(EXTRACT(EPOCH FROM CAST({name} AS TIMESTAMP)) AS {self.double}) / 86400e0)"
 
-    def is_missing(self, column: ColumnRef) -> str:
+    def is_missing(self, column: ex.ColumnRef) -> str:
         plain = super().is_missing(column)
         nan = f"CAST('NaN' AS {self.double})"
         return plain if column.kind != "number" else f"({plain} OR {self.cell(column)} = {nan})"
@@ -137,7 +116,7 @@ DIALECTS: dict[str, SqlDialect] = {
 }
 
 
-def sql_text(score: Score, dialect: str, table: str, keep: Sequence[str] | None, probability: bool) -> str:
+def sql_text(score: ex.Score, dialect: str, table: str, keep: Sequence[str] | None, probability: bool) -> str:
     """One SELECT of columns of a table and, last, the score of each row."""
     writer = _Writer(DIALECTS[dialect])
     outputs = [("probability", score.probability)] if probability and score.probability is not None else []
@@ -177,9 +156,9 @@ class _Writer:
         self.outer: dict[str, str] = {}
         """The same, of the SELECT around it, whose texts may use those names."""
 
-    def write(self, e: Expression) -> str:
+    def write(self, e: ex.Expression) -> str:
         """An expression that can stand beside any operator."""
-        text = _WRITERS[type(e)](self, e)
+        text = getattr(self, f"write_{e.op}")(e)
         self.length += len(text)
         if self.length > 20 * MAX_LENGTH:
             raise too_long(self.length // 20)
@@ -190,15 +169,15 @@ class _Writer:
         number = len(self.inner) + len(self.outer) + 1
         return self.dialect.quoted(aliases.setdefault(text, f"auclid_{number}"))
 
-    def short(self, x: Expression) -> str:
+    def short(self, x: ex.Expression) -> str:
         """An expression that is needed often: a number as it is, anything else by a name."""
         text = self.write(x)
-        plain = isinstance(x, ColumnRef) and x.kind == "number"
+        plain = isinstance(x, ex.ColumnRef) and x.kind == "number"
         return text if plain else self.named(self.inner, text)
 
-    def missing(self, x: Expression) -> str:
+    def missing(self, x: ex.Expression) -> str:
         """The condition that an expression is missing."""
-        return self.dialect.is_missing(x) if isinstance(x, ColumnRef) else f"{self.write(x)} IS NULL"
+        return self.dialect.is_missing(x) if isinstance(x, ex.ColumnRef) else f"{self.write(x)} IS NULL"
 
     def total(self, terms: Sequence[str]) -> str:
         """A sum, in groups of bounded size."""
@@ -206,23 +185,26 @@ class _Writer:
             terms = [f"({' + '.join(terms[k : k + TERMS])})" for k in range(0, len(terms), TERMS)]
         return f"({' + '.join(terms)})" if len(terms) > 1 else terms[0]
 
-    def constant(self, e: Number) -> str:
+    def write_column(self, e: ex.ColumnRef) -> str:
+        return self.cell(e)
+
+    def write_constant(self, e: ex.Number) -> str:
         return self.number(e.value)
 
-    def sum(self, e: Sum) -> str:
+    def write_sum(self, e: ex.Sum) -> str:
         return self.total([self.write(term) for term in e.terms])
 
-    def weighted(self, e: Weighted) -> str:
+    def write_weighted(self, e: ex.Weighted) -> str:
         pairs = zip(e.weights, e.inputs, strict=True)
         return self.total([f"{self.number(w)} * {self.write(x)}" for w, x in pairs])
 
-    def piecewise(self, e: Piecewise) -> str:
+    def write_piecewise(self, e: ex.Piecewise) -> str:
         x = self.write(e.x)
         x = x if len(e.cuts) < WHENS else self.short(e.x)
         inside = self.cases(x, e.cuts, [self.piece(x, piece) for piece in e.pieces])
         return f"CASE WHEN {self.missing(e.x)} THEN {self.number(e.missing)} ELSE {inside} END"
 
-    def piece(self, x: str, piece: Piece) -> str:
+    def piece(self, x: str, piece: ex.Piece) -> str:
         at, value, slope = piece
         if slope == 0.0:
             return self.number(value)
@@ -246,7 +228,7 @@ class _Writer:
         )
         return f"CASE {whens} ELSE {values[-1]} END"
 
-    def lookup(self, e: Lookup) -> str:
+    def write_lookup(self, e: ex.Lookup) -> str:
         x = self.cell(e.x)
         whens = "".join(
             f" WHEN {x} = {self.dialect.text(level)} THEN {self.number(value)}" for level, value in e.levels
@@ -254,7 +236,7 @@ class _Writer:
         missing = f"WHEN {self.missing(e.x)} THEN {self.number(e.missing)}"
         return f"CASE {missing}{whens} ELSE {self.number(e.other)} END"
 
-    def grid(self, e: Grid) -> str:
+    def write_grid(self, e: ex.Grid) -> str:
         values = np.array(e.values)
         rows = [self.along(e.b, row.tolist()) for row in values]
         if e.a.is_numeric:
@@ -263,7 +245,7 @@ class _Writer:
             inside = self.grouped(e.a, rows)
         return f"CASE WHEN {self.missing(e.a.x)} OR {self.missing(e.b.x)} THEN 0e0 ELSE {inside} END"
 
-    def interpolated_rows(self, e: Grid, rows: list[str], values: np.ndarray) -> str:
+    def interpolated_rows(self, e: ex.Grid, rows: list[str], values: np.ndarray) -> str:
         """Between two knots of the first axis, the lower row and a share of its difference to the next."""
         x, knots, cases = self.write(e.a.x), e.a.knots, [rows[0]]
         for k, (low, high) in enumerate(pairwise(knots)):
@@ -271,14 +253,14 @@ class _Writer:
             cases.append(f"{rows[k]} + ({x} - {self.number(low)}) * {slope}")
         return self.cases(x, knots, [*cases, rows[-1]])
 
-    def along(self, axis: Axis, values: list[float]) -> str:
+    def along(self, axis: ex.Axis, values: list[float]) -> str:
         """Values at the nodes of an axis that is not missing."""
         if not axis.is_numeric:
             return self.grouped(axis, [self.number(value) for value in values])
-        curve, x = interpolated(axis.x, axis.knots, values, 0.0), self.write(axis.x)
+        curve, x = ex.interpolated(axis.x, axis.knots, values, 0.0), self.write(axis.x)
         return self.cases(x, curve.cuts, [self.piece(x, piece) for piece in curve.pieces])
 
-    def grouped(self, axis: Axis, values: list[str]) -> str:
+    def grouped(self, axis: ex.Axis, values: list[str]) -> str:
         """The value of a level's group."""
         whens = [
             f"WHEN {self.write(axis.x)} IN ({self.texts(members)}) THEN {values[group]}"
@@ -289,16 +271,16 @@ class _Writer:
     def texts(self, values: Sequence[str]) -> str:
         return ", ".join(map(self.dialect.text, values))
 
-    def wave(self, e: Wave) -> str:
+    def write_wave(self, e: ex.Wave) -> str:
         turns = f"{self.write(e.x)} / {self.number(e.period)}"
         angle = f"{self.number(2.0 * np.pi)} * ({turns} - floor({turns}))"
-        wave, steps = f"{'cos' if e.cosine else 'sin'}({angle})", self.number(WAVE_STEPS)
+        wave, steps = f"{'cos' if e.cosine else 'sin'}({angle})", self.number(ex.WAVE_STEPS)
         return f"CASE WHEN {self.missing(e.x)} THEN 0e0 ELSE round({wave} * {steps}) / {steps} END"
 
-    def trees(self, e: TreeSum) -> str:
+    def write_trees(self, e: ex.TreeSum) -> str:
         return self.total([self.tree(e, int(root)) for root in e.arrays.roots])
 
-    def tree(self, e: TreeSum, root: int) -> str:
+    def tree(self, e: ex.TreeSum, root: int) -> str:
         """Leaves from left to right: what an earlier leaf has taken, a later one need not exclude."""
         whens: list[str] = []
         stack: list[tuple[int, tuple[str, ...]]] = [(root, ())]
@@ -313,19 +295,19 @@ class _Writer:
             stack.append((int(e.arrays.left[node]), (*conditions, left)))
         return f"CASE {' '.join(whens)} END" if len(whens) > 1 else whens[0].removeprefix("ELSE ")
 
-    def goes_left(self, e: TreeSum, node: int) -> str:
+    def goes_left(self, e: ex.TreeSum, node: int) -> str:
         arrays, x = e.arrays, e.inputs[int(e.arrays.feature[node])]
         missing_left = not bool(arrays.missing_right[node])
-        if isinstance(x, Lookup):
-            return self.levels_left(x, _left_codes(arrays, node), missing_left)
+        if isinstance(x, ex.Lookup):
+            return self.levels_left(x, _left_codes(e, node), missing_left)
         if arrays.is_set[node]:
-            members = ", ".join(self.number(float(code)) for code in set_members(arrays, node))
+            members = ", ".join(self.number(float(code)) for code in e.members(node))
             condition = f"{self.short(x)} IN ({members})"
         else:
             condition = f"{self.short(x)} <= {self.number(float(arrays.threshold[node]))}"
         return f"({self.missing(x)} OR {condition})" if missing_left else condition
 
-    def levels_left(self, x: Lookup, is_left: Callable[[float], bool], missing_left: bool) -> str:
+    def levels_left(self, x: ex.Lookup, is_left: Callable[[float], bool], missing_left: bool) -> str:
         """Whether a text's code goes left, without writing the code."""
 
         def left(code: float) -> bool:
@@ -340,14 +322,14 @@ class _Writer:
             return f"({self.missing(x.x)} OR {inside})"
         return f"({self.cell(x.x)} IS NOT NULL AND {inside})"
 
-    def kernel(self, e: KernelSum) -> str:
+    def write_kernel(self, e: ex.KernelSum) -> str:
         inputs = [self.short(x) for x in e.inputs]
         length = e.centres.size * (2 * np.mean([len(x) for x in inputs]) + 60)
         if length > MAX_LENGTH:
             raise too_long(int(length))
         return self.total([self.kernel_term(e, k, inputs) for k in range(len(e.weights))])
 
-    def kernel_term(self, e: KernelSum, k: int, inputs: Sequence[str]) -> str:
+    def kernel_term(self, e: ex.KernelSum, k: int, inputs: Sequence[str]) -> str:
         centre, weight = e.centres[k].tolist(), self.number(float(e.weights[k]))
         if e.kind == "cosine":
             assert e.phases is not None
@@ -357,36 +339,20 @@ class _Writer:
         distance = self.total([f"{gap} * {gap}" if e.kind == "rbf" else f"abs{gap}" for gap in gaps])
         return f"{weight} * exp({self.number(-e.gamma)} * {distance})"
 
-    def log_odds(self, e: LogOdds) -> str:
+    def write_log_odds(self, e: ex.LogOdds) -> str:
         linear, end, square = (self.number(value) for value in (e.linear, 2.0 * e.linear, e.linear * e.linear))
 
         x = self.named(self.outer, self.write(e.x))
         beyond = f"WHEN {x} > {linear} THEN {end} - {square} / {x} WHEN {x} < -{linear} THEN -{end} - {square} / {x}"
         return f"round((CASE {beyond} ELSE {x} END) * {self.number(1.0 / e.step)}) * {self.number(e.step)}"
 
-    def sigmoid(self, e: Sigmoid) -> str:
+    def write_sigmoid(self, e: ex.Sigmoid) -> str:
         return f"(1e0 / (1e0 + exp(-({self.write(e.x)}))))"
 
 
-def _left_codes(arrays: Any, node: int) -> Callable[[float], bool]:
-    if not arrays.is_set[node]:
-        threshold = float(arrays.threshold[node])
+def _left_codes(e: ex.TreeSum, node: int) -> Callable[[float], bool]:
+    if not e.arrays.is_set[node]:
+        threshold = float(e.arrays.threshold[node])
         return lambda code: code <= threshold
-    members = set(set_members(arrays, node))
+    members = set(e.members(node))
     return lambda code: int(code) in members
-
-
-_WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
-    Number: _Writer.constant,
-    ColumnRef: lambda writer, e: writer.cell(e),
-    Sum: _Writer.sum,
-    Weighted: _Writer.weighted,
-    Piecewise: _Writer.piecewise,
-    Lookup: _Writer.lookup,
-    Grid: _Writer.grid,
-    Wave: _Writer.wave,
-    TreeSum: _Writer.trees,
-    KernelSum: _Writer.kernel,
-    LogOdds: _Writer.log_odds,
-    Sigmoid: _Writer.sigmoid,
-}

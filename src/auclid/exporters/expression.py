@@ -1,13 +1,14 @@
 """Expressions: what a score is made of, independent of the language in which it is written down.
 
 Every expression has one number a row, which may be missing. `auclid.exporters.models` makes an expression of a fitted
-model; each target (SQL, Python, JSON, ONNX, PMML) renders the classes of this module and nothing else.
+model; each target (SQL, Python, JSON, ONNX, PMML) renders the classes of this module and nothing else. A class says in
+``op`` what it is called in JSON; the writers of SQL and ONNX render it in their method ``write_<op>``.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,11 +18,14 @@ from auclid.columns._dates import WAVE_DIGITS
 class Expression:
     """One number a row, which may be missing."""
 
+    op: ClassVar[str]
+
 
 @dataclass(frozen=True)
 class Number(Expression):
     """A number that does not depend on the row; NaN is a missing value."""
 
+    op = "constant"
     value: float
 
 
@@ -29,6 +33,7 @@ class Number(Expression):
 class ColumnRef(Expression):
     """A column of the table: a number (a boolean is 0 or 1), a date (days since 1970-01-01) or a text."""
 
+    op = "column"
     name: str
     kind: str = "number"
     """number, date or text"""
@@ -38,6 +43,7 @@ class ColumnRef(Expression):
 class Sum(Expression):
     """The sum of expressions."""
 
+    op = "sum"
     terms: tuple[Expression, ...]
 
 
@@ -45,6 +51,7 @@ class Sum(Expression):
 class Weighted(Expression):
     """Σ weights·inputs; missing where an input is."""
 
+    op = "weighted"
     inputs: tuple[Expression, ...]
     weights: tuple[float, ...]
 
@@ -61,6 +68,7 @@ class Piece(NamedTuple):
 class Piecewise(Expression):
     """Piece k of x where cuts[k − 1] ≤ x < cuts[k], and ``missing`` where x is missing."""
 
+    op = "piecewise"
     x: Expression
     cuts: tuple[float, ...]
     pieces: tuple[Piece, ...]
@@ -72,6 +80,7 @@ class Piecewise(Expression):
 class Lookup(Expression):
     """The value of a text's level, ``other`` for texts without one, ``missing`` where the text is missing."""
 
+    op = "lookup"
     x: ColumnRef
     levels: tuple[tuple[str, float], ...]
     other: float
@@ -109,6 +118,7 @@ class Axis:
 class Grid(Expression):
     """Bilinear interpolation of ``values`` at the nodes of two axes; 0 where one of the two is missing."""
 
+    op = "grid"
     a: Axis
     b: Axis
     values: tuple[tuple[float, ...], ...]
@@ -118,6 +128,7 @@ class Grid(Expression):
 class Wave(Expression):
     """The sine or cosine of 2π x/period, rounded to 12 digits; 0 where x is missing."""
 
+    op = "wave"
     x: Expression
     period: float
     cosine: bool
@@ -131,14 +142,21 @@ WAVE_STEPS = 10.0**WAVE_DIGITS
 class TreeSum(Expression):
     """A sum over decision trees, as `auclid.trees.structs.Trees` has them, whose columns are ``inputs``."""
 
+    op = "trees"
     inputs: tuple[Expression, ...]
     arrays: Any
+
+    def members(self, node: int) -> list[int]:
+        """The categories that go left at a node that splits them."""
+        words = self.arrays.sets[int(self.arrays.threshold[node])]
+        return [32 * k + bit for k, word in enumerate(words.tolist()) for bit in range(32) if word >> bit & 1]
 
 
 @dataclass(frozen=True, eq=False)
 class KernelSum(Expression):
     """Σ weights_k·exp(−gamma |x − centres_k|²), or with kind "cosine" Σ weights_k·cos(centres_k·x + phases_k)."""
 
+    op = "kernel"
     inputs: tuple[Expression, ...]
     kind: str
     """rbf, laplacian or cosine"""
@@ -152,6 +170,7 @@ class KernelSum(Expression):
 class LogOdds(Expression):
     """x, compressed beyond ``linear`` (to 2·linear − linear²/x), rounded to a multiple of ``step``."""
 
+    op = "log_odds"
     x: Expression
     linear: float
     step: float
@@ -161,6 +180,7 @@ class LogOdds(Expression):
 class Sigmoid(Expression):
     """1/(1 + exp(−x))."""
 
+    op = "sigmoid"
     x: Expression
 
 
@@ -245,7 +265,7 @@ def _affine_sum(expression: Sum | Weighted, factor: float, shift: float) -> Expr
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of expressions: constants are added up, and so are functions of the same column."""
     flat = [each for term in terms for each in (term.terms if isinstance(term, Sum) else (term,))]
-    constant = sum(term.value for term in flat if isinstance(term, Number))
+    constant = sum((term.value for term in flat if isinstance(term, Number)), 0.0)
     merged = _merged([term for term in flat if not isinstance(term, Number)])
     if not merged:
         return Number(constant)
@@ -313,21 +333,3 @@ def linear(inputs: Sequence[Expression], weights: Sequence[float], intercept: fl
     if plain:
         terms.insert(0, Weighted(tuple(each for each, _ in plain), tuple(weight for _, weight in plain)))
     return total([*terms, Number(intercept)])
-
-
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that an expression is made of."""
-    if isinstance(expression, Sum):
-        return expression.terms
-    if isinstance(expression, Weighted | TreeSum | KernelSum):
-        return expression.inputs
-    if isinstance(expression, Grid):
-        return expression.a.x, expression.b.x
-    return () if isinstance(expression, Number | ColumnRef) else (expression.x,)  # type: ignore[attr-defined]
-
-
-def walk(expression: Expression) -> Iterable[Expression]:
-    """An expression and all that it is made of."""
-    yield expression
-    for child in children(expression):
-        yield from walk(child)

@@ -17,7 +17,7 @@ from auclid.boost import RankBoost
 from auclid.calibrated import Calibrated
 from auclid.columns import Columns
 from auclid.data import as_array
-from auclid.errors import InvalidTypeError, InvalidValueError
+from auclid.errors import InvalidValueError, invalid_type, invalid_value
 from auclid.exporters._columns import TRANSFORMERS, columns_features, input_columns, level_codes, parsed_numbers
 from auclid.exporters._scorecards import card_columns, card_terms
 from auclid.exporters.expression import (
@@ -80,9 +80,7 @@ def _checked_names(model: Any, own: list[str] | None, given: Sequence[str] | Non
     if given is None:
         return own or [f"x{k}" for k in range(width)]
     if len(given) != width or len(set(given)) != width:
-        raise InvalidValueError(
-            owner="export", parameter="columns", expected=f"be {width} different names", got=repr(list(given))
-        )
+        raise invalid_value("export", "columns", f"be {width} different names", list(given))
     return [str(name) for name in given]
 
 
@@ -108,10 +106,7 @@ def raw_score(model: Any, inputs: Inputs) -> Expression:
     for kind, make in MODELS.items():
         if isinstance(model, kind):
             return make(model, inputs)
-    raise InvalidTypeError(
-        owner="export", parameter="model", expected="be a model whose score can be written down",
-        got=type(model).__name__, hint=f"Exported are {CAN}.",
-    )  # fmt: skip
+    raise invalid_type("export", "model", "be a model whose score can be written down", model, f"Exported are {CAN}.")
 
 
 def _no_export(model: Any, why: str, hint: str = "") -> InvalidValueError:

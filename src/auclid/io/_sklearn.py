@@ -20,7 +20,7 @@ from auclid.io._learnt import check_attributes, parse_specs
 from auclid.io._names import class_path, find_class
 from auclid.io._sklearn_checks import CHECKS
 from auclid.io._sklearn_types import ANY_ESTIMATOR, FUNCTIONS, MAX_UNTIED_FEATURES, SKLEARN_TYPES
-from auclid.io._values import Kind, ValueReader, Writer
+from auclid.io._values import Kind, ValueReader, Writer, by_simpler
 
 HOMES = {name: module for module, classes in SKLEARN_TYPES.items() for name in classes}
 """Class to the module that exports it."""
@@ -31,8 +31,8 @@ def sklearn_kinds(trusted: Collection[str] = ()) -> list[Kind]:
     return [
         Kind("skops", lambda value: class_path(type(value)) in trusted, _write_skops, _read_skops),
         Kind("sklearn", _is_listed, _write_object, _read_object),
-        Kind("function", lambda value: _function_name(value) is not None, _write_function, _read_function),
-        Kind("scorer", lambda value: _scorer_name(value) is not None, _write_scorer, _read_scorer),
+        by_simpler("function", lambda value: _function_name(value) is not None, _function_name, _function),
+        by_simpler("scorer", lambda value: _scorer_name(value) is not None, _scorer_name, _scorer),
         Kind("skops", lambda value: True, _write_skops, _read_skops),
     ]
 
@@ -233,14 +233,10 @@ def _function_name(value: Any) -> str | None:
     return next((f"{module}.{name}" for module in homes if find_class(f"{module}.{name}") is value), None)
 
 
-def _write_function(value: Any, out: Writer) -> str | None:
-    return _function_name(value)
-
-
-def _read_function(tree: Any, source: ValueReader) -> Any:
-    if not isinstance(tree, str) or tree not in {f"{module}.{x}" for module, s in FUNCTIONS.items() for x in s.split()}:
-        raise ModelFileError(f"it holds a function {tree!r}, which auclid does not load.")
-    return find_class(tree)
+def _function(name: Any) -> Any:
+    if not isinstance(name, str) or name not in {f"{module}.{x}" for module, s in FUNCTIONS.items() for x in s.split()}:
+        raise ModelFileError(f"it holds a function {name!r}, which auclid does not load.")
+    return find_class(name)
 
 
 def _scorer_name(value: Any) -> str | None:
@@ -255,16 +251,12 @@ def _scorer_name(value: Any) -> str | None:
     return next((name for name in names if [getattr(get_scorer(name), part) for part in parts] == wanted), None)
 
 
-def _write_scorer(value: Any, out: Writer) -> str | None:
-    return _scorer_name(value)
-
-
-def _read_scorer(tree: Any, source: ValueReader) -> Any:
+def _scorer(name: Any) -> Any:
     from sklearn.metrics import get_scorer, get_scorer_names
 
-    if not isinstance(tree, str) or tree not in get_scorer_names():
-        raise ModelFileError(f"it holds a scorer {tree!r}, which scikit-learn does not have.")
-    return get_scorer(tree)
+    if not isinstance(name, str) or name not in get_scorer_names():
+        raise ModelFileError(f"it holds a scorer {name!r}, which scikit-learn does not have.")
+    return get_scorer(name)
 
 
 # --- classes outside the table, through skops -----------------------------------------------------------

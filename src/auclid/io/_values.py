@@ -108,41 +108,26 @@ class ValueReader:
         return self.readers[tag](content, self)
 
 
-# --- numbers, tuples, dictionaries ----------------------------------------------------------------------
+def by_simpler(
+    tag: str, matches: Callable[[Any], bool], simplify: Callable[[Any], Any], make: Callable[[Any], Any]
+) -> Kind:
+    """A kind whose values are written as simpler ones, and made of them again."""
+    return Kind(
+        tag, matches, lambda value, out: out.encode(simplify(value)), lambda tree, source: make(source.decode(tree))
+    )
+
+
+# --- numbers, dictionaries, types -----------------------------------------------------------------------
 
 
 def _is_big(value: Any) -> bool:
     return type(value) is int and abs(value) >= MAX_INT
 
 
-def _read_integer(tree: Any, source: ValueReader) -> int:
-    if not isinstance(tree, str) or not HEXADECIMAL.fullmatch(tree):
+def _integer(text: Any) -> int:
+    if not isinstance(text, str) or not HEXADECIMAL.fullmatch(text):
         raise ModelFileError("it holds an integer that is none.")
-    return int(tree, 16)
-
-
-def _write_items(value: Any, out: Writer) -> Any:
-    return [out.encode(x) for x in value]
-
-
-def _read_tuple(tree: Any, source: ValueReader) -> tuple[Any, ...]:
-    return tuple(source.decode(x) for x in tree)
-
-
-def _write_set(value: Any, out: Writer) -> Any:
-    return _write_items(sorted(value, key=repr), out)
-
-
-def _read_set(tree: Any, source: ValueReader) -> set[Any]:
-    return {check_key(source.decode(x)) for x in tree}
-
-
-def _write_dict(value: Any, out: Writer) -> Any:
-    return [[out.encode(check_key(key)), out.encode(x)] for key, x in value.items()]
-
-
-def _read_dict(tree: Any, source: ValueReader) -> dict[Any, Any]:
-    return {check_key(source.decode(key)): source.decode(x) for key, x in tree}
+    return int(text, 16)
 
 
 def check_key(key: Any) -> Any:
@@ -150,69 +135,6 @@ def check_key(key: Any) -> Any:
     if not isinstance(key, str | int | float | bool | np.generic | None) or _is_big(key):
         raise ModelFileError(f"it holds a dictionary with a {type(key).__name__} as a key.")
     return key
-
-
-def _write_slice(value: slice, out: Writer) -> Any:
-    return [out.encode(x) for x in (value.start, value.stop, value.step)]
-
-
-def _read_slice(tree: Any, source: ValueReader) -> slice:
-    start, stop, step = (source.decode(x) for x in tree)
-    return slice(start, stop, step)
-
-
-# --- arrays ---------------------------------------------------------------------------------------------
-
-
-def _write_array(value: Any, out: Writer) -> str:
-    return out.add_entry(array_to_bytes(value), "npy")
-
-
-def _read_array(tree: Any, source: ValueReader) -> np.ndarray:
-    return array_from_bytes(source.take_entry(tree))
-
-
-def _read_scalar(tree: Any, source: ValueReader) -> Any:
-    return _read_array(tree, source)[()]
-
-
-def _write_objects(value: np.ndarray, out: Writer) -> Any:
-    """An array of Python objects, such as feature names: shape and entries."""
-    return [list(value.shape), [out.encode(x) for x in value.ravel()]]
-
-
-def _read_objects(tree: Any, source: ValueReader) -> np.ndarray:
-    shape, items = tree
-    value = np.empty(len(items), dtype=object)
-    for k, item in enumerate(items):
-        value[k] = source.decode(item)
-    return value.reshape(shape)
-
-
-def _write_masked(value: np.ma.MaskedArray, out: Writer) -> Any:
-    return [out.encode(value.data), out.encode(np.ma.getmaskarray(value))]
-
-
-def _read_masked(tree: Any, source: ValueReader) -> np.ma.MaskedArray:
-    data, mask = (source.decode(x) for x in tree)
-    return np.ma.MaskedArray(data, mask=mask)
-
-
-SPARSE = {cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)}
-
-
-def _write_sparse(value: Any, out: Writer) -> Any:
-    parts = [out.encode(x) for x in (value.data, value.indices, value.indptr)]
-    return [type(value).__name__, list(value.shape), *parts]
-
-
-def _read_sparse(tree: Any, source: ValueReader) -> Any:
-    name, shape, *parts = tree
-    value = SPARSE[name](tuple(source.decode(x) for x in parts), shape=tuple(shape))
-    wrong = fault(value)  # compiled code follows these indices unchecked
-    if wrong:
-        raise ModelFileError(f"it holds a sparse matrix with {wrong}.")
-    return value
 
 
 SCALAR_TYPES: dict[str, type] = {
@@ -226,14 +148,46 @@ SCALAR_TYPE_NAMES = {cls: name for name, cls in SCALAR_TYPES.items()}
 DTYPE = re.compile(r"[<>|=]?([biufcO]\d{0,2}|[US]\d{1,5})")
 
 
-def _read_type(tree: Any, source: ValueReader) -> type:
-    return SCALAR_TYPES[tree]
-
-
-def _read_dtype(tree: Any, source: ValueReader) -> np.dtype:
-    if not isinstance(tree, str) or not DTYPE.fullmatch(tree):
+def _dtype(text: Any) -> np.dtype:
+    if not isinstance(text, str) or not DTYPE.fullmatch(text):
         raise ModelFileError("it holds the type of an array that auclid does not know.")
-    return np.dtype(tree).newbyteorder("=")
+    return np.dtype(text).newbyteorder("=")
+
+
+# --- arrays ---------------------------------------------------------------------------------------------
+
+
+def _write_array(value: Any, out: Writer) -> str:
+    return out.add_entry(array_to_bytes(value), "npy")
+
+
+def _read_array(tree: Any, source: ValueReader) -> np.ndarray:
+    return array_from_bytes(source.take_entry(tree))
+
+
+def _objects(parts: Any) -> np.ndarray:
+    """An array of Python objects, such as feature names, of its shape and entries."""
+    shape, items = parts
+    value = np.empty(len(items), dtype=object)
+    for k, item in enumerate(items):
+        value[k] = item
+    return value.reshape(shape)
+
+
+SPARSE = {cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)}
+
+
+def _sparse_parts(value: Any) -> list[Any]:
+    return [type(value).__name__, list(value.shape), value.data, value.indices, value.indptr]
+
+
+def _sparse(parts: Any) -> Any:
+    name, shape, *arrays = parts
+    value = SPARSE[name](tuple(arrays), shape=tuple(shape))
+    wrong = fault(value)  # compiled code follows these indices unchecked
+    if wrong:
+        raise ModelFileError(f"it holds a sparse matrix with {wrong}.")
+    return value
 
 
 # --- generators of random numbers -----------------------------------------------------------------------
@@ -251,25 +205,15 @@ STATE_POSITIONS = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
 """The position in such an array, which NumPy follows unchecked, and its largest value."""
 
 
-def _write_generator(value: np.random.Generator, out: Writer) -> Any:
-    return out.encode(value.bit_generator.state)
-
-
-def _read_generator(tree: Any, source: ValueReader) -> np.random.Generator:
-    state = source.decode(tree)
+def _generator(state: Any) -> np.random.Generator:
     _check_generator_state(state)
     bits = BIT_GENERATORS[state["bit_generator"]]()
     bits.state = state
     return np.random.Generator(bits)
 
 
-def _write_random_state(value: np.random.RandomState, out: Writer) -> Any:
-    """The state, with the normal variate that may be cached."""
-    return out.encode(value.get_state(legacy=False))
-
-
-def _read_random_state(tree: Any, source: ValueReader) -> np.random.RandomState:
-    state = source.decode(tree)
+def _random_state(state: Any) -> np.random.RandomState:
+    """The generator of a state, which holds the normal variate that may be cached too."""
     _check_generator_state(state)
     value = np.random.RandomState(BIT_GENERATORS[state["bit_generator"]]())
     value.set_state(state)
@@ -333,19 +277,36 @@ def _is(*classes: type) -> Callable[[Any], bool]:
 
 
 VALUE_KINDS = [
-    Kind("integer", _is_big, lambda value, out: hex(value), _read_integer),
-    Kind("tuple", _is_exactly(tuple), _write_items, _read_tuple),
-    Kind("dict", _is_exactly(dict), _write_dict, _read_dict),
-    Kind("set", _is_exactly(set, frozenset), _write_set, _read_set),
-    Kind("slice", _is_exactly(slice), _write_slice, _read_slice),
+    by_simpler("integer", _is_big, hex, _integer),
+    by_simpler("tuple", _is_exactly(tuple), list, tuple),
+    by_simpler(
+        "dict",
+        _is_exactly(dict),
+        lambda value: [[check_key(key), x] for key, x in value.items()],
+        lambda pairs: {check_key(key): x for key, x in pairs},
+    ),
+    by_simpler(
+        "set",
+        _is_exactly(set, frozenset),
+        lambda value: sorted(value, key=repr),
+        lambda items: {check_key(x) for x in items},
+    ),
+    by_simpler(
+        "slice", _is_exactly(slice), lambda value: [value.start, value.stop, value.step], lambda ends: slice(*ends)
+    ),
     Kind("array", _is_numeric, _write_array, _read_array),
-    Kind("objects", _is_objects, _write_objects, _read_objects),
-    Kind("masked", _is_exactly(np.ma.MaskedArray), _write_masked, _read_masked),
-    Kind("scalar", _is(np.generic), _write_array, _read_scalar),
-    Kind("sparse", _is_exactly(*SPARSE.values()), _write_sparse, _read_sparse),
-    Kind("type", _is_scalar_type, lambda value, out: SCALAR_TYPE_NAMES[value], _read_type),
-    Kind("dtype", _is(np.dtype), lambda value, out: value.str, _read_dtype),
-    Kind("generator", _is(np.random.Generator), _write_generator, _read_generator),
-    Kind("random_state", _is(np.random.RandomState), _write_random_state, _read_random_state),
+    by_simpler("objects", _is_objects, lambda value: [list(value.shape), list(value.ravel())], _objects),
+    by_simpler(
+        "masked",
+        _is_exactly(np.ma.MaskedArray),
+        lambda value: [value.data, np.ma.getmaskarray(value)],
+        lambda parts: np.ma.MaskedArray(parts[0], mask=parts[1]),
+    ),
+    Kind("scalar", _is(np.generic), _write_array, lambda tree, source: _read_array(tree, source)[()]),
+    by_simpler("sparse", _is_exactly(*SPARSE.values()), _sparse_parts, _sparse),
+    by_simpler("type", _is_scalar_type, SCALAR_TYPE_NAMES.__getitem__, SCALAR_TYPES.__getitem__),
+    by_simpler("dtype", _is(np.dtype), lambda value: value.str, _dtype),
+    by_simpler("generator", _is(np.random.Generator), lambda value: value.bit_generator.state, _generator),
+    by_simpler("random_state", _is(np.random.RandomState), lambda value: value.get_state(legacy=False), _random_state),
 ]
 """The kinds that hold data only; `auclid.io._model` adds those of estimators and structs."""

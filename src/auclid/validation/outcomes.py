@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.data.dask import is_dask
-from auclid.errors import Described, InvalidValueError, invalid_value
+from auclid.errors import Described, invalid_value
 from auclid.stats.pair_order import PairOrder, level_order, survival_order
 from auclid.validation.vectors import codes, column, finite_column, same_length, weight_column
 
@@ -46,13 +46,9 @@ def ordered_values(owner: str, name: str, values: Any) -> np.ndarray:
     if array.dtype.names:
         raise invalid_value(owner, name, "hold numbers or levels", list(array.dtype.names), CENSORED)
     if array.dtype.kind not in "biuf" and not _all_numbers(array):
-        raise invalid_value(
-            owner,
-            name,
-            "hold numbers, or levels of an ordered categorical, since words have no order",
-            str(array[0]) if len(array) else None,
-            "Pass pandas.Categorical(values, categories=[lowest, ..., highest], ordered=True), or numbers.",
-        )
+        expected = "hold numbers, or levels of an ordered categorical, since words have no order"
+        hint = "Pass pandas.Categorical(values, categories=[lowest, ..., highest], ordered=True), or numbers."
+        raise invalid_value(owner, name, expected, str(array[0]) if len(array) else None, hint)
     return finite_column(owner, name, array).astype(np.float64)
 
 
@@ -90,9 +86,8 @@ def time_column(owner: str, name: str, values: Any) -> np.ndarray:
     """Finite times that are not negative."""
     time = finite_column(owner, name, in_memory(values)).astype(np.float64)
     if len(time) and time.min() < 0.0:
-        raise invalid_value(
-            owner, name, "hold times in [0.0, inf)", float(time.min()), "Measure times from the start of observation."
-        )
+        hint = "Measure times from the start of observation."
+        raise invalid_value(owner, name, "hold times in [0.0, inf)", float(time.min()), hint)
     return time
 
 
@@ -106,13 +101,8 @@ def survival_target(owner: str, y: Any) -> Survival:
     (other,) = [name for name in fields if name != which]
     survival = Survival(time_column(owner, "y", parts[other]), event_column(owner, parts[which]))
     if not survival.event.any():
-        raise invalid_value(
-            owner,
-            "y",
-            "hold at least one event",
-            Described(f"{len(survival.time)} times, all censored"),
-            "Without an event no row can be ranked above another.",
-        )
+        got, hint = f"{len(survival.time)} times, all censored", "Without an event no row can be ranked above another."
+        raise invalid_value(owner, "y", "hold at least one event", Described(got), hint)
     return survival
 
 
@@ -122,21 +112,14 @@ def _two_fields(owner: str, y: Any) -> dict[str, np.ndarray]:
     if not fields and hasattr(y, "columns"):
         fields = [str(name) for name in y.columns]
     if len(fields) != 2:
-        raise invalid_value(
-            owner,
-            "y",
-            "be a structured array of an event and a time, or a frame of two such columns",
-            _described(y, fields),
+        kind = Described(f"an array of shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__)
+        hint = (
             "Use sksurv.util.Surv.from_arrays(event, time), or np.array(list(zip(event, time)), "
-            "dtype=[('event', bool), ('time', float)]).",
+            "dtype=[('event', bool), ('time', float)])."
         )
+        expected = "be a structured array of an event and a time, or a frame of two such columns"
+        raise invalid_value(owner, "y", expected, fields or kind, hint)
     return {name: np.asarray(y[name]) for name in fields}
-
-
-def _described(y: Any, fields: list[str]) -> Any:
-    if fields:
-        return fields
-    return Described(f"an array of shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__)
 
 
 def group_codes(owner: str, groups: Any, n: int, name: str = "groups") -> np.ndarray | None:
@@ -171,19 +154,10 @@ def incomparable(owner: str, n: int, event: np.ndarray | None, grouped: bool) ->
     """The error for rows of which none can be ranked above another."""
     where = " within a group" if grouped else ""
     if event is None:
-        return InvalidValueError(
-            owner=owner,
-            parameter="y",
-            expected=f"hold two levels or more{where}, of rows of positive weight",
-            got=f"one level (n_samples={n})",
-        )
-    return InvalidValueError(
-        owner=owner,
-        parameter="event",
-        expected=f"hold an event before the time of another row{where}",
-        got="no such pair of rows",
-        hint="A censored time is comparable with earlier events only.",
-    )
+        expected = f"hold two levels or more{where}, of rows of positive weight"
+        return invalid_value(owner, "y", expected, Described(f"one level (n_samples={n})"))
+    expected, got = f"hold an event before the time of another row{where}", Described("no such pair of rows")
+    return invalid_value(owner, "event", expected, got, "A censored time is comparable with earlier events only.")
 
 
 def checked_weights(owner: str, sample_weight: Any, n: int) -> np.ndarray | None:
@@ -193,7 +167,5 @@ def checked_weights(owner: str, sample_weight: Any, n: int) -> np.ndarray | None
     weight = weight_column(owner, in_memory(sample_weight))
     same_length(owner, rows=np.empty(n), sample_weight=weight)
     if not weight.any():
-        raise InvalidValueError(
-            owner=owner, parameter="sample_weight", expected="be positive for some row", got="zero on every row"
-        )
+        raise invalid_value(owner, "sample_weight", "be positive for some row", Described("zero on every row"))
     return weight

@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from auclid._generic import GenericFunction, as_floats, implemented_for
-from auclid.errors import owner_name
+from auclid.errors import invalid_value, owner_name
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -94,10 +94,8 @@ def _and(words: Iterable[str]) -> str:
 def unchanged(estimator: Any, name: str, now: object, begun: object) -> None:
     """Raise where a parameter that a stream's state was built for has changed since."""
     if now != begun:
-        raise ValueError(
-            f"The '{name}' parameter of {owner_name(estimator)} must stay what it was when the stream began, "
-            f"{begun!r}. Got {now!r} instead. Begin anew with fit."
-        )
+        expected = f"stay what it was when the stream began, {begun!r}"
+        raise invalid_value(estimator, name, expected, now, "Begin anew with fit.")
 
 
 def number_in(owner: str, name: str, value: Any, low: float, high: float, *, closed: str = "") -> float:
@@ -108,10 +106,7 @@ def number_in(owner: str, name: str, value: Any, low: float, high: float, *, clo
         or ("l" in closed and value == low) or ("r" in closed and value == high)
     )
     if not inside:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be a float in "
-            f"{ends[0]}{low}, {high}{ends[1]}. Got {value!r} instead."
-        )
+        raise invalid_value(owner, name, f"be a float in {ends[0]}{low}, {high}{ends[1]}", value)
     return float(value)
 
 
@@ -120,9 +115,7 @@ def whole_number(owner: str, name: str, value: Any, low: int, high: int | None =
     fits = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     if not fits or value < low or (high is not None and value > high):
         end = "inf)" if high is None else f"{high}]"
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be an int in [{low}, {end}. Got {value!r} instead."
-        )
+        raise invalid_value(owner, name, f"be an int in [{low}, {end}", value)
     return int(value)
 
 
@@ -138,7 +131,5 @@ def only_one(owner: str, given: Mapping[str, Any]) -> tuple[str, Any]:
 def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
     """`value`, where it is one of the words."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be one of {choices}. Got {value!r} instead."
-        )
+        raise invalid_value(owner, name, f"be one of {choices}", value)
     return value

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid.data import as_table
+from auclid.data.blocks import concatenate_rows
 from auclid.data.dask import described, is_dask, lazily, partition_calls
 from auclid.data.files import Rows
 from auclid.data.types import OutputFile
@@ -31,7 +32,7 @@ def partwise(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     def answer(self: Any, X: Any, *args: Any, out: OutputFile = None, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
             answers = block_answers(self, X, method, *args, **kwargs)
-            return _joined(answers) if out is None else _written(answers, X.shape[0], out)
+            return concatenate_rows(list(answers)) if out is None else _written(answers, X.shape[0], out)
         if out is not None:
             raise ValueError(
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
@@ -113,11 +114,6 @@ def block_answers(estimator: Any, rows: Rows, method: Callable, *args: Any, **kw
     seen = rows.decode if allows_categorical(estimator) else lambda block: block
     blocks = rows.read(allows_missing(estimator), allow_categorical=True)
     return (_answer(method, estimator, args, kwargs, seen(block.X)) for block in blocks)
-
-
-def _joined(answers: Iterator[Any]) -> Any:
-    every = list(answers)
-    return sparse.vstack(every, format="csr") if sparse.issparse(every[0]) else np.concatenate(every)
 
 
 def _written(answers: Iterator[Any], count: int, out: Any) -> np.ndarray:

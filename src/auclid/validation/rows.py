@@ -19,7 +19,7 @@ from auclid.data.dataset import Dataset
 from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
-from auclid.errors import DataError, InvalidValueError, missing_label, owner_name
+from auclid.errors import DataError, Described, InvalidValueError, invalid_value, missing_label, owner_name
 from auclid.validation.vectors import labels
 
 DTYPES = [np.float64, np.float32]
@@ -125,13 +125,13 @@ def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> Invali
     for column in columns:
         if column.kind in ("text", "category", "date"):
             cell = next((cell for cell in column.values.tolist() if not is_missing(cell)), "")
-            got = f"{column.kind} in column {column.name!r}, such as {str(cell)!r},"
-            return InvalidValueError(owner=owner, parameter="X", expected="hold numbers", got=got, hint=hint)
+            got = Described(f"{column.kind} in column {column.name!r}, such as {str(cell)!r},")
+            return invalid_value(owner, "X", "hold numbers", got, hint)
     for column in columns if refuse_missing else ():
         count = int(np.isnan(as_numbers(owner, column, missing_allowed=False)).sum())
         if count:
-            got = f"NaN in column {column.name!r}, in {count:,} of {len(column.values):,} rows,"
-            return InvalidValueError(owner=owner, parameter="X", expected="have no missing values", got=got, hint=hint)
+            got = Described(f"NaN in column {column.name!r}, in {count:,} of {len(column.values):,} rows,")
+            return invalid_value(owner, "X", "have no missing values", got, hint)
     return None
 
 
@@ -292,7 +292,7 @@ def labels_to_score(
 def require_labels_to_score(owner: str, X: Any, y: Any) -> None:
     """Raise where scores of rows are to be measured, and neither they nor the caller have labels."""
     if y is None and not isinstance(X, Rows):
-        raise InvalidValueError(owner=owner, parameter="y", expected="hold the labels of X", got="None")
+        raise invalid_value(owner, "y", "hold the labels of X", None)
 
 
 def own_labels(X: Any, y: Any) -> Any:

@@ -19,7 +19,7 @@ from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError, missing_label, owner_name, quoted_value
+from auclid.errors import Described, InvalidValueError, invalid_value, missing_label, owner_name, quoted_value
 from auclid.stats.weights import rescale_weights
 
 NUMERIC = "biuf"
@@ -40,30 +40,19 @@ MAX_MEAN_WEIGHT = 100.0
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
     """One-dimensional array of `values`, of shape (n,) or (n, 1). As y, `Rows` give their labels."""
     if isinstance(values, Rows) and name not in ("y", "y_true"):
-        raise InvalidValueError(
-            owner=owner,
-            parameter=name,
-            expected="be an array of shape (n,)",
-            got="rows of files, which give only labels and weights",
-            hint="Read the column from the file, or compute scores with decision_function(rows).",
-        )
+        got = Described("rows of files, which give only labels and weights")
+        hint = "Read the column from the file, or compute scores with decision_function(rows)."
+        raise invalid_value(owner, name, "be an array of shape (n,)", got, hint)
     if np.ma.isMaskedArray(values):
-        raise InvalidValueError(
-            owner=owner,
-            parameter=name,
-            expected="be an array without a mask, whose masked rows would be read as if they were not",
-            got="a masked array",
-            hint=f"Leave masked rows out of every column, such as {name}.compressed() where they share one mask.",
-        )
+        expected = "be an array without a mask, whose masked rows would be read as if they were not"
+        hint = f"Leave masked rows out of every column, such as {name}.compressed() where they share one mask."
+        raise invalid_value(owner, name, expected, Described("a masked array"), hint)
     array = np.asarray(values.target() if isinstance(values, Rows) else values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
     if array.ndim != 1:
-        hint = " Pass one column, such as predict_proba(X)[:, 1]." if array.ndim == 2 else ""
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be an array of shape (n,). "
-            f"Got shape {array.shape} instead.{hint}"
-        )
+        hint = "Pass one column, such as predict_proba(X)[:, 1]." if array.ndim == 2 else ""
+        raise invalid_value(owner, name, "be an array of shape (n,)", Described(f"shape {array.shape}"), hint)
     return array
 
 
@@ -88,11 +77,9 @@ def finite_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     array = _real(owner, name, values)
     if not np.isfinite(array).all():
         _refuse_nan(owner, name, array)
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold finite numbers. Got an infinity "
-            f"in {np.count_nonzero(np.isinf(array))} of {array.size} rows instead. "
-            "Pass ranks, such as those of scipy.stats.rankdata, where only the order counts."
-        )
+        got = Described(f"an infinity in {np.count_nonzero(np.isinf(array))} of {array.size} rows")
+        hint = "Pass ranks, such as those of scipy.stats.rankdata, where only the order counts."
+        raise invalid_value(owner, name, "hold finite numbers", got, hint)
     return array
 
 
@@ -109,10 +96,8 @@ def _real(owner: str, name: str, values: ArrayLike) -> np.ndarray:
 
 def _refuse_nan(owner: str, name: str, array: np.ndarray) -> None:
     if np.isnan(array).any():
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold numbers that can be ordered. Got NaN "
-            f"in {np.count_nonzero(np.isnan(array))} of {array.size} rows instead."
-        )
+        got = Described(f"NaN in {np.count_nonzero(np.isnan(array))} of {array.size} rows")
+        raise invalid_value(owner, name, "hold numbers that can be ordered", got)
 
 
 def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:
@@ -125,9 +110,7 @@ def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:
         except (TypeError, ValueError):
             wide = None
     if wide is None:
-        raise InvalidValueError(
-            owner=owner, parameter=name, expected="be an array of real numbers", got=f"an array of {array.dtype}"
-        )
+        raise invalid_value(owner, name, "be an array of real numbers", Described(f"an array of {array.dtype}"))
     _refuse_rounding(owner, name, array, wide)
     return wide
 
@@ -163,13 +146,9 @@ def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
     """The error for a number that float64 does not hold exactly."""
     is_long = isinstance(number, int) and number.bit_length() > MAX_WRITTEN_BITS
     shown = f"of {number.bit_length():,} bits" if is_long else str(number)[:24]
-    return InvalidValueError(
-        owner=owner,
-        parameter=name,
-        expected="hold numbers that float64 holds exactly",
-        got=f"the {'integer' if isinstance(number, int) else 'number'} {shown}",
-        hint="Pass ranks, such as those of scipy.stats.rankdata.",
-    )
+    got = Described(f"the {'integer' if isinstance(number, int) else 'number'} {shown}")
+    hint = "Pass ranks, such as those of scipy.stats.rankdata."
+    return invalid_value(owner, name, "hold numbers that float64 holds exactly", got, hint)
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
@@ -177,10 +156,7 @@ def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
-        raise ValueError(
-            f"The 'sample_weight' parameter of {owner} must hold floats in [0.0, inf). "
-            f"Got {weight[bad][0]} instead."
-        )
+        raise invalid_value(owner, "sample_weight", "hold floats in [0.0, inf)", weight[bad][0])
     return rescale_weights(weight)
 
 
@@ -237,13 +213,8 @@ def refuse_text(owner: str, labels: Sequence[Any] | np.ndarray, name: str = "y_t
     """Raise where two labels are strings: their spelling does not say which one is positive."""
     if len(labels) == 2 and all(isinstance(label, str) for label in labels):
         first, second = (repr(str(label)) for label in labels)
-        raise InvalidValueError(
-            owner=owner,
-            parameter="pos_label",
-            expected=f"name the positive label, since {name} holds strings",
-            got=f"None with {first} and {second}",
-            hint=f"Pass pos_label={first} or pos_label={second}.",
-        )
+        got, hint = Described(f"None with {first} and {second}"), f"Pass pos_label={first} or pos_label={second}."
+        raise invalid_value(owner, "pos_label", f"name the positive label, since {name} holds strings", got, hint)
 
 
 def declared_positive(values: Any, pos_label: Any = None) -> Any:
@@ -295,7 +266,7 @@ def label_set(owner: str, y: np.ndarray, name: str = "y_true") -> np.ndarray:
     if missing:
         _refuse_missing(owner, y, name)
         kinds = " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
-        raise ValueError(f"The '{name}' parameter of {owner} must hold labels of one kind. Got {kinds} instead.")
+        raise invalid_value(owner, name, "hold labels of one kind", Described(kinds))
     return labels
 
 
@@ -310,7 +281,7 @@ def _at_most_two(owner: str, y: np.ndarray, labels: Any, name: str) -> None:
         _refuse_missing(owner, y, name)
     if len(labels) > 2:
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
-        raise ValueError(
+        raise InvalidValueError(
             f"The '{name}' parameter of {owner} must hold two labels. "
             f"Got {len(labels)} instead: {said}. Compare one label with the rest: {name} == label."
         )
@@ -321,10 +292,7 @@ def _mark(owner: str, y: np.ndarray, labels: Any, pos_label: Any) -> np.ndarray:
         pos_label = labels[-1]
     known = any(label == pos_label for label in labels)
     if len(labels) == 2 and not known:
-        raise ValueError(
-            f"The 'pos_label' parameter of {owner} must be one of the labels "
-            f"{labels[0]} and {labels[1]}. Got {quoted_value(pos_label)} instead."
-        )
+        raise invalid_value(owner, "pos_label", f"be one of the labels {labels[0]} and {labels[1]}", pos_label)
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
 

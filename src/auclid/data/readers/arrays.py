@@ -10,11 +10,11 @@ from scipy import sparse
 from auclid.data.readers.reader import (
     UNREADABLE,
     ColumnSelection,
-    FileSizes,
     Reader,
     SourceBlock,
     block_rows,
     check_csr,
+    file_sizes,
     select_columns,
 )
 from auclid.errors import DataError
@@ -91,16 +91,13 @@ class Npy(Arrays):
     """A ``.npy`` file; labels are in the file that ``target`` names, or beside it in ``NAME.y.npy``."""
 
     def __init__(self, path: Path, selection: ColumnSelection) -> None:
-        self.path, self._sizes = path, FileSizes([path])
+        self.path, self.files = path, file_sizes([path])
         super().__init__(repr(str(path)), load_npy(path), _with_labels_beside(path, selection))
         self._X = None
 
     def open(self) -> Any:
         """The array, mapped anew, so that the pages that were read before can be dropped."""
         return load_npy(self.path)
-
-    def check_unchanged(self) -> None:
-        self._sizes.check()
 
 
 def _with_labels_beside(path: Path, selection: ColumnSelection) -> ColumnSelection:
@@ -126,7 +123,8 @@ class Npz(Arrays):
 
     def __init__(self, path: Path, selection: ColumnSelection) -> None:
         where, target = repr(str(path)), "y" if selection.target is None else selection.target
-        wanted = {field: name for field, name in (("target", target), ("weight", selection.weight)) if _is_name(name)}
+        wanted = {"target": target, "weight": selection.weight}
+        wanted = {field: name for field, name in wanted.items() if isinstance(name, str)}
         try:
             X, parts = load_npz(path, [*wanted.values(), "feature_names"])
         except UNREADABLE as error:
@@ -140,10 +138,6 @@ class Npz(Arrays):
         names = parts.get("feature_names")
         self.named = names is not None
         super().__init__(where, X, _with_labels_beside(path, selection), _checked(names, X, where))
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def load_npz(path: Path, names: Sequence[str]) -> tuple[Any, dict[str, np.ndarray]]:

@@ -14,10 +14,10 @@ from auclid._hints import listed
 from auclid.data.encoding import ColumnEncoding, as_text, encoded_kind, encoding_of
 from auclid.data.readers.reader import (
     ColumnSelection,
-    FileSizes,
     Reader,
     SourceBlock,
     block_rows,
+    file_sizes,
     prefetch,
     select_columns,
 )
@@ -227,7 +227,7 @@ class FileReader(ArrowReader):
     """What a file is called in errors."""
 
     def __init__(self, paths: Sequence[Path], where: str, selection: ColumnSelection) -> None:
-        self.paths, self._sizes = list(paths), FileSizes(paths)
+        self.paths, self.files = list(paths), file_sizes(paths)
         self._schemas = {path: self._checked_schema(path) for path in self.paths}
         names = [str(name) for name in self._schemas[self.paths[0]].names]
         super().__init__(where, names, self._file_types(where, names, selection), selection)
@@ -274,9 +274,6 @@ class FileReader(ArrowReader):
             index = column_index(batch)
             cells = [as_type(batch.column(index[field.name]), field.type) for field in schema]
             yield pa.RecordBatch.from_arrays(cells, schema=schema)
-
-    def check_unchanged(self) -> None:
-        self._sizes.check()
 
 
 def common_type(types: Sequence[Any]) -> Any:

@@ -12,10 +12,10 @@ from auclid.data.readers.reader import (
     COMPRESSED,
     UNREADABLE,
     ColumnSelection,
-    FileSizes,
     Reader,
     SourceBlock,
     check_column,
+    file_sizes,
     prefetch,
 )
 from auclid.errors import ColumnNotFoundError, DataError
@@ -38,7 +38,7 @@ class Libsvm(Reader):
                 f"The 'target' and 'sample_weight' parameters of scan must be None for a libsvm file, which has its "
                 f"labels at the beginning of each line; got {(selection.target or selection.weight)!r}."
             )
-        self.paths, self.where, self._sizes = list(paths), where, FileSizes(paths)
+        self.paths, self.where, self.files = list(paths), where, file_sizes(paths)
         self.width, self.from_zero, self._drop = 1, False, list(selection.drop)
         self._chosen = None if selection.columns is None else [column_number(name) for name in selection.columns]
         self.late_columns = self._chosen is None
@@ -57,9 +57,6 @@ class Libsvm(Reader):
 
     def available_columns(self) -> list[str]:
         return [str(k) for k in range(not self.from_zero, self.width)]
-
-    def check_unchanged(self) -> None:
-        self._sizes.check()
 
     def read(self) -> Iterator[SourceBlock]:
         return prefetch(block for path in self.paths for block in self._blocks(path))

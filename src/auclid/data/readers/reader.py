@@ -126,6 +126,8 @@ class Reader(ABC):
     """Whether the names of the columns are the user's."""
     encodings: Mapping[str, ColumnEncoding] = MappingProxyType({})
     """What the numbers of some columns stand for, by name; those of all others are numbers."""
+    files: Mapping[Path, int] = MappingProxyType({})
+    """The files of the source and their bytes when they were opened."""
 
     @abstractmethod
     def read(self) -> Iterator[SourceBlock]:
@@ -161,23 +163,18 @@ class Reader(ABC):
         """The numbers of a block with the columns that were found in all rows."""
         return X
 
-    def check_unchanged(self) -> None:  # noqa: B027
-        """Raise where the source is no longer what it was when it was opened."""
-
-
-class FileSizes:
-    """The sizes of files when they were opened: a change tells that they were written again."""
-
-    def __init__(self, paths: Iterable[Path]) -> None:
-        self._sizes = {path: path.stat().st_size for path in paths}
-
-    def check(self) -> None:
-        """Raise where a file is gone or has another size."""
-        for path, size in self._sizes.items():
+    def check_unchanged(self) -> None:
+        """Raise where a file is gone or has another size than when it was opened: it was written again."""
+        for path, size in self.files.items():
             now = path.stat().st_size if path.is_file() else None
             if now != size:
                 change = "it is gone" if now is None else f"it had {size:,} bytes and has {now:,}"
                 raise DataError(f"{str(path)!r} must stay as it is while it is read again and again; {change}.")
+
+
+def file_sizes(paths: Iterable[Path]) -> dict[Path, int]:
+    """The bytes of files."""
+    return {path: path.stat().st_size for path in paths}
 
 
 def block_rows(d: int, dtype: np.dtype) -> int:
