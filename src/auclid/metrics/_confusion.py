@@ -245,7 +245,8 @@ def measure(
 
 def effective_units(sample: Sample) -> float:
     """Rows, or groups, that count fully."""
-    return effective_count(sample.by_unit(sample.weights))
+    plain = sample.weight is None and sample.cluster is None
+    return float(len(sample.is_pos)) if plain else effective_count(sample.by_unit(sample.weights))
 
 
 def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = np.inf) -> tuple[Any, Any]:
