@@ -34,7 +34,7 @@ def test_each_ranks_and_takes_parameters(name, rows):
 
 def test_one_name_is_one_model_everywhere(rows):
     X, _ = rows
-    command = {name: models.BASELINES[name](X, 0)[1] for name in ("logistic", "ridge")}
+    command = {name: models.baseline(name, X, 0)[1] for name in ("logistic", "ridge")}
     for name, model in command.items():
         assert model[-1].get_params() | {"random_state": 0} == getattr(baselines, name)(random_state=0).get_params()
     tried = _candidates.candidate("logistic", _candidates.TableShape(*X.shape, False, 20), 0).recipe

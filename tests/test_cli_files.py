@@ -19,7 +19,7 @@ testing = pytest.importorskip("typer.testing")
 from auclid.cli import checkpoint, main  # noqa: E402
 from auclid.cli._app import app  # noqa: E402
 from auclid.cli.paths import check_ending, check_paths  # noqa: E402
-from auclid.cli.predictions import cell  # noqa: E402
+from auclid.cli.tables import cell  # noqa: E402
 from auclid.errors import DataError  # noqa: E402
 from auclid.io import about  # noqa: E402
 
@@ -219,7 +219,7 @@ def test_the_report_is_there_before_anything_is_said_of_it(here, monkeypatch):
     def broken(result):
         raise OSError("no terminal")
 
-    monkeypatch.setattr("auclid.cli._show.comparison", broken)
+    monkeypatch.setattr("auclid.cli.comparing._tell_comparison", broken)
     assert "no terminal" in run("compare", "one.csv", *QUICK, code=2)
     assert Path("report.html").read_text().startswith("<!doctype html>")
 

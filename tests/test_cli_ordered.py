@@ -248,6 +248,9 @@ def test_fit_sets_parameters_and_leaves_the_files_of_a_scorecard(data, tmp_path)
     result = run("points", model, "--output", tmp_path / "again.csv")
     assert result.exit_code == 0, result.output
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "again.csv"), points)
+    fewer = "--max-lines", str(len(points) - 1)
+    assert run("fit", path, *TIMES, *drop, *card, *fewer, "--model", model).exit_code == 0
+    assert len(pd.read_csv(tmp_path / "m.points.csv")) < len(points)
     result = run("fit", path, *TIMES, *drop, "--scale", "40", "--model", tmp_path / "n.auclid")
     assert result.exit_code == 2 and "--scale must be used with --method Scorecard" in " ".join(result.output.split())
 

@@ -311,11 +311,11 @@ def test_a_stream_with_texts_goes_on_where_it_was(mixed, tmp_path, method):
 
 @pytest.mark.parametrize("source", ["parts", "rows.csv"])
 def test_identifiers_are_copied_by_blocks_as_in_memory(mixed, tmp_path, source, monkeypatch):
-    from auclid.cli import predictions
+    from auclid.cli import predicting
     from auclid.data.readers import reader
 
     monkeypatch.setattr(reader, "READ_BYTES", 8 * 3 * 70)
-    monkeypatch.setattr(predictions, "COPIED_ROWS", 64)
+    monkeypatch.setattr(predicting, "COPIED_ROWS", 64)
     model = tmp_path / "m"
     run("fit", mixed / "rows.parquet", "--target", "y", "--method", "LeastSquaresAUC", *BUT, "--model", model)
     ids = ("--id", "key", "--id", "number", "--id", "day", "--id", "amount")

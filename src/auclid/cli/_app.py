@@ -1,6 +1,7 @@
 """The verbs of the `auclid` command: their options and help.
 
-What a verb does is in `auclid.cli.verbs`, which is imported when a verb runs: help and mistyped options need no NumPy.
+What a verb does is in a module of its own, which is imported when the verb runs: help and mistyped options need no
+NumPy.
 """
 
 import os
@@ -253,23 +254,22 @@ def fit(
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
-    from auclid.cli import verbs
+    from auclid.cli import fitting
 
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
+    how = rows.Options(
+        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
+    )
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
         known = "data", "model", "method", "drop", "seed", "settings", "published", *rows.PointTableOptions._fields
         _refuse_all_but(context, *known)
         options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
-        points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
-        orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points, published))
+        orders.fit(data, model, options, how)
         return
-    points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
-    how = rows.Options(
-        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
-    )
     stream = None if checkpoint is None else (checkpoint, every)
-    verbs.fit(data, model, how, stream, scheduler)
+    fitting.fit(data, model, how, stream, scheduler)
 
 
 @app.command()
@@ -294,10 +294,10 @@ def predict(
     memory: Memory = None,
 ) -> None:
     """Write score, probability and label of every row: the higher, the more likely positive."""
-    from auclid.cli import thresholds, verbs
+    from auclid.cli import predicting, thresholds
 
     purpose = thresholds.Purpose(alerts, threshold, cost, precision)
-    verbs.predict(model, data, output, identifier or [], memory, purpose, keep)
+    predicting.predict(model, data, output, identifier or [], memory, purpose, keep)
 
 
 @app.command()
@@ -331,7 +331,7 @@ def evaluate(
     ordered: Ordered = False,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
-    from auclid.cli import evaluation, verbs
+    from auclid.cli import evaluating, evaluation
 
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
@@ -346,11 +346,11 @@ def evaluate(
     if score is not None:
         if len(paths) != 1 or data is not None:
             raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
-        verbs.evaluate_scores(paths[0], score, target, positive, options)
+        evaluating.evaluate_scores(paths[0], score, target, positive, options)
     elif data is not None and len(paths) > 1:
-        verbs.evaluate_several(paths, data, target, positive, options, memory)
+        evaluating.evaluate_several(paths, data, target, positive, options, memory)
     elif len(paths) + (data is not None) == 2:
-        verbs.evaluate(paths[0], data or paths[1], target, positive, options, memory)
+        evaluating.evaluate(paths[0], data or paths[1], target, positive, options, memory)
     else:
         raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
@@ -374,7 +374,7 @@ def export(
     """Write a model as code that scores rows without auclid: SQL, ONNX, PMML, JSON or Python."""
     from auclid.cli import exporting
 
-    exporting.export(model, output, exporting.ExportOptions(to, dialect, table, keep, probability))
+    exporting.export(model, output, to, dialect=dialect, table=table, keep=keep, probability=probability)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What the command prints: tables by rich, remarks and progress on stderr."""
+"""How the command prints: lines and tables by rich, remarks and progress on stderr; lists of methods and of tables."""
 
 import codecs
 import io
@@ -25,16 +25,10 @@ from rich.table import Table
 
 from auclid._hints import count_of
 from auclid.cli.stdin import plainly_named
-from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
-
-    from auclid.cli.compare import HeldOutComparison, TimeBlock
-    from auclid.cli.evaluation import Evaluation
-    from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
     from auclid.datasets.entries import CatalogueEntry
-    from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
 
 LOGGER = logging.getLogger("auclid")
@@ -191,59 +185,8 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
     say(escape(line + ", read by blocks" * by_blocks))
 
 
-def comparison(result: "HeldOutComparison") -> None:
-    """The leaderboard, the notes and the answers."""
-    measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
-    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "fit, s")
-    table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
-    table.columns[0].overflow = "fold"
-    table.title = f"Measured on {len(result.found.rows):,} rows, by {result.found.how}"
-    for model in result.found.models:
-        name = f"[{THEIRS if model.is_baseline else OURS}]{escape(model.name)}[/]"
-        table.add_row(name, *(["failed"] if model.trouble else _figures(model)))
-    Console().print(table)
-    colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
-    test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
-    say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
-    say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
-    if result.blocks:
-        _blocks(result.found.best.name, result.blocks)
-    remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
-    say("")
-    for answer in result.answers:
-        say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
-
-
-def _blocks(name: str, blocks: "list[TimeBlock]") -> None:
-    """The AUC and the average precision of a model over time."""
-    table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
-    table.title = f"{escape(name)} over time, until {blocks[-1].end}"
-    for block in blocks:
-        auc, ap = block.auc, block.ap
-        figures = f"{auc.auc:.4f} ({auc.low:.2f}–{auc.high:.2f})", f"{ap.ap:.4f} ({ap.low:.2f}–{ap.high:.2f})"
-        table.add_row(block.start, f"{block.rows:,}", f"{block.positives:,}", *figures)
-    Console().print(table)
-
-
-def ranks(found: "TableComparison") -> None:
-    """Mean ranks over several tables, and which models differ."""
-    table = _table("model", "mean rank", "mean AUC")
-    table.title = f"Mean ranks over {len(found.tables)} tables"
-    for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
-        table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
-    Console().print(table)
-    friedman = "" if found.pvalue != found.pvalue else f"; Friedman's test of all: p {likely(found.pvalue, '= ')}"
-    say(f"Mean ranks less than {found.critical_difference:.2f} apart do not differ significantly (Nemenyi){friedman}.")
-
-
-def _figures(model: "ComparedModel") -> tuple[str, ...]:
-    gap = ("", "") if model.gap is None else (signed(model.gap.difference), likely(model.gap.pvalue))
-    interval = f"[dim]{model.low:.4f}–{model.high:.4f}[/dim]"
-    return f"{model.auc:.4f}", interval, *gap, f"{model.ap:.4f}", f"{model.seconds:.3f}"
-
-
-def _table(*names: str, left: int = 0) -> Table:
-    """An airy table: the first column and the ``left`` ones after it are text, the others numbers."""
+def airy_table(*names: str, left: int = 0) -> Table:
+    """A table without lines: the first column and the ``left`` ones after it are text, the others numbers."""
     table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for k, name in enumerate(names):
         text = k <= left
@@ -251,100 +194,9 @@ def _table(*names: str, left: int = 0) -> Table:
     return table
 
 
-def evaluation(found: "Evaluation") -> None:
-    """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
-    interval = found.interval
-    say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
-    ap, share = found.ap, float(found.is_pos.mean())
-    say(
-        f"Average precision {ap.ap:.4f}, 95 % interval {ap.low:.4f} to {ap.high:.4f} ({share:.4f} is guessing); "
-        f"Gini {found.gini:.4f}, Kolmogorov-Smirnov {found.ks:.4f}"
-    )
-    if found.partial is not None:
-        part = found.partial
-        say(
-            f"Partial AUC up to a false-positive rate of {found.max_fpr:g}: {part.auc:.4f}, "
-            f"95 % interval {part.low:.4f} to {part.high:.4f} (0.5 is guessing)"
-        )
-    _confusion(found)
-    if found.alerts is not None:
-        _alerts(found)
-    if found.by_group is not None:
-        _groups(found.by_group)
-    _lift(found.lift)
-
-
-def _alerts(found: "Evaluation") -> None:
-    """What a number of alerts finds."""
-    rates = found.alerts
-    assert rates is not None
-    flagged = int((found.score > rates.threshold).sum())
-    say(
-        f"The {flagged:,} highest of {len(found.score):,} rows (at most {found.wanted:,} alerts, scores above "
-        f"{rates.threshold:.6g}): {rates.precision:.1%} are {escape(found.classes[1])}; that is {rates.tpr:.1%} of "
-        f"them ({rates.tpr_low:.1%} to {rates.tpr_high:.1%}), and {rates.fpr:.2%} of the others "
-        f"({rates.fpr_low:.2%} to {rates.fpr_high:.2%})"
-    )
-
-
-def _groups(by_group: "GroupAUC") -> None:
-    """A line for each group, and the worst pair."""
-    table = _table("group", "AUC", "95 % interval")
-    for name, one in by_group.intervals.items():
-        table.add_row(escape(str(name)), f"{one.auc:.4f}", f"[dim]{one.low:.4f}–{one.high:.4f}[/dim]")
-    Console().print(table)
-    worst, gap = by_group.worst, by_group.gap
-    say(
-        escape(
-            f"Worst pair: positives of {worst.first} against negatives of {worst.second}, AUC {worst.auc:.4f}, "
-            f"{signed(worst.comparison.difference)} to all rows, p {likely(worst.comparison.pvalue, equals='= ')}."
-        )
-    )
-    say(
-        escape(
-            f"Most different groups: {gap.first} and {gap.second}, {signed(gap.comparison.difference)}, "
-            f"p {likely(gap.comparison.pvalue, equals='= ')}. Both p-values allow for the choice."
-        )
-    )
-
-
-def _lift(lift: "LiftTable") -> None:
-    """The very top and tenths of the list, best scores first: figures are of each part, but gain adds up."""
-    table = _table("rows", "score from", "positives", "precision", "lift", "gain")
-    starts = [0.0, *lift.top[:-1]]
-    for k, start in enumerate(starts):
-        table.add_row(
-            f"{100 * start:.3g}–{100 * lift.top[k]:.3g}%",
-            f"{lift.threshold[k]:.4g}",
-            f"{round(lift.positives[k], 1):g}",
-            f"{lift.precision[k]:.1%}",
-            f"{lift.lift[k]:.2f}",
-            f"{lift.gain[k]:.1%}",
-        )
-    Console().print(table)
-
-
-def _confusion(found: "Evaluation") -> None:
-    """What the model's own threshold does, or that of a column of scores."""
-    is_pos, called, classes = found.is_pos, found.called, found.classes
-    table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    at = "at the model's own threshold," if found.has_model else escape(f"called {classes[1]} above")
-    say(f"{count_of(len(is_pos), 'row')} {at} {found.threshold:.6g}:")
-    for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
-        table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
-    Console().print(table)
-    if not called.any():
-        say(
-            escape(
-                f"No row is called {classes[1]}. Go by the order of the scores, as below, or say with --alerts N how "
-                "many rows you can look at."
-            )
-        )
-
-
 def methods(records: "Iterable[Method]") -> None:
     """Every method of the registry, and where its defaults are not the paper's algorithm."""
-    table = _table("method", "kind", "good for", "reference", "default", left=4)
+    table = airy_table("method", "kind", "good for", "reference", "default", left=4)
     different: dict[str, list[str]] = {}
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}

@@ -10,7 +10,7 @@ from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import BinaryTable
-from auclid.cli.defaults import AGAINST
+from auclid.cli.defaults import AGAINST, BASELINE_NAMES
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.leakage import leakage_notes
 from auclid.cli.settings import Settings, settings_by_method
@@ -92,7 +92,7 @@ def candidates(
         try:
             rival = models.baseline(name, X, seed)
         except ValueError as error:
-            if name not in models.BASELINES:
+            if name not in BASELINE_NAMES:
                 raise
             notes.append(f"{name} is left out: {error}")
             continue

@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.console import Console
 
 from auclid.cli import _show, models
-from auclid.cli._show import escape
-from auclid.cli.compare import HeldOutComparison, Protocol
+from auclid.cli._show import OURS, THEIRS, airy_table, escape
+from auclid.cli.compare import HeldOutComparison, Protocol, TimeBlock
 from auclid.cli.compare import compare as compared
 from auclid.cli.data import BinaryTable, Options, embedded_table, load_table, open_task, with_test_rows
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.report import ranks_page, report
 from auclid.cli.settings import own_settings
-from auclid.cli.verdict import SIGNIFICANCE, Answer
-from auclid.comparison import ComparedModel, ModelComparison
+from auclid.cli.tables import TABLE_ENDINGS, check_writer, write_columns
+from auclid.cli.verdict import SIGNIFICANCE, Answer, likely, signed
+from auclid.comparison import ComparedModel, ModelComparison, TableComparison
 from auclid.comparison._ranks import ranked_tables
 from auclid.errors import DataError
 from auclid.io import replacing
@@ -31,7 +32,7 @@ class Outputs(NamedTuple):
 
     def check(self, reads: dict[str, Path | None]) -> None:
         """Refuse files that are read, and endings that are not written."""
-        check_paths(reads, {"--output": self.report} | ({} if self.table is None else {"--table": self.table}))
+        check_paths(reads, {"--output": self.report, "--table": self.table})
         check_ending("--output", self.report, (".html", ".htm"))
         if self.table is not None:
             check_ending("--table", self.table, TABLE_ENDINGS)
@@ -73,7 +74,7 @@ def compare(
     result = _run(table, how, chosen, protocol)
     result.answers.insert(-1, Answer("What next?", _next_line(data[0] if data else None, how, result)))
     outputs.write(report(result), {table.source: result.found})
-    _show.comparison(result)
+    _tell_comparison(result)
     outputs.tell()
 
 
@@ -99,8 +100,8 @@ def compare_several(
     ranks = ranked_tables(comparisons)
     outputs.write(ranks_page(ranks, results), comparisons)
     for result in results.values():
-        _show.comparison(result)
-    _show.ranks(ranks)
+        _tell_comparison(result)
+    _tell_ranks(ranks)
     outputs.tell()
 
 
@@ -161,3 +162,57 @@ def _record(model: ComparedModel) -> dict[str, Any]:
         "average_precision": model.ap, "ap_low": model.ap_low, "ap_high": model.ap_high,
         **dict(zip(names, compared, strict=True)), "fit_seconds": model.seconds, "trouble": model.trouble,
     }  # fmt: skip
+
+
+# What is printed
+
+
+def _tell_comparison(result: HeldOutComparison) -> None:
+    """The leaderboard, the notes and the answers."""
+    measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
+    table = airy_table("model", measure, "95 % interval", "gap", "p", "AP", "fit, s")
+    table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
+    table.columns[0].overflow = "fold"
+    table.title = f"Measured on {len(result.found.rows):,} rows, by {result.found.how}"
+    for model in result.found.models:
+        name = f"[{THEIRS if model.is_baseline else OURS}]{escape(model.name)}[/]"
+        table.add_row(name, *(["failed"] if model.trouble else _figures(model)))
+    Console().print(table)
+    colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
+    test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
+    _show.say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
+    _show.say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
+    if result.blocks:
+        _tell_blocks(result.found.best.name, result.blocks)
+    _show.remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
+    _show.say("")
+    for answer in result.answers:
+        _show.say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
+
+
+def _tell_blocks(name: str, blocks: list[TimeBlock]) -> None:
+    """The AUC and the average precision of a model over time."""
+    table = airy_table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
+    table.title = f"{escape(name)} over time, until {blocks[-1].end}"
+    for block in blocks:
+        auc, ap = block.auc, block.ap
+        figures = f"{auc.auc:.4f} ({auc.low:.2f}–{auc.high:.2f})", f"{ap.ap:.4f} ({ap.low:.2f}–{ap.high:.2f})"
+        table.add_row(block.start, f"{block.rows:,}", f"{block.positives:,}", *figures)
+    Console().print(table)
+
+
+def _tell_ranks(found: TableComparison) -> None:
+    """Mean ranks over several tables, and which models differ."""
+    table = airy_table("model", "mean rank", "mean AUC")
+    table.title = f"Mean ranks over {len(found.tables)} tables"
+    for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
+        table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
+    Console().print(table)
+    friedman = "" if found.pvalue != found.pvalue else f"; Friedman's test of all: p {likely(found.pvalue, '= ')}"
+    _show.say(f"Mean ranks less than {found.critical_difference:.2f} apart do not differ significantly (Nemenyi){friedman}.")
+
+
+def _figures(model: ComparedModel) -> tuple[str, ...]:
+    gap = ("", "") if model.gap is None else (signed(model.gap.difference), likely(model.gap.pvalue))
+    interval = f"[dim]{model.low:.4f}–{model.high:.4f}[/dim]"
+    return f"{model.auc:.4f}", interval, *gap, f"{model.ap:.4f}", f"{model.seconds:.3f}"

@@ -18,7 +18,7 @@ from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
-from auclid.data.encoding import decode, is_frame
+from auclid.data.encoding import decode, is_frame, is_missing
 from auclid.data.files import Rows, open_rows, read_column
 from auclid.data.mapped import mapped
 from auclid.data.parallel_read import count_missing
@@ -95,7 +95,7 @@ class BinaryTable(NamedTuple):
     """The numbers of the rows to test on, where they come from a file of their own."""
 
 
-def option_column(path: Path, option: str, name: str) -> np.ndarray:
+def option_column(path: Path | str, option: str, name: str) -> np.ndarray:
     """The column of a file that an option names."""
     with column_of(option):
         return read_column(path, name)
@@ -236,11 +236,7 @@ def time_column(task: Task, name: str) -> tuple[np.ndarray, str]:
     """Numbers that grow with time, of the rows of a task, and whether they are of kind "date" or "number"."""
     if has_own_labels(task.source):
         raise DataError(f"--time must name a column of DATA; the columns of {task.source!r} have no names.")
-    try:
-        values = read_column(task.source, name)[task.places]
-    except ColumnNotFoundError as error:
-        error.parameter = "time"
-        raise
+    values = option_column(task.source, "time", name)[task.places]
     return time_numbers("compare", values, len(values))
 
 
@@ -337,6 +333,11 @@ def text(label: Any) -> str:
     except (TypeError, ValueError):
         return str(label)
     return str(int(number)) if number.is_integer() else str(number)
+
+
+def label_names(labels: Any) -> list[str | None]:
+    """Labels as people write them, None where one is missing."""
+    return [None if is_missing(label) else text(label) for label in np.asarray(labels).tolist()]
 
 
 def ask_for_positive(labels: Sequence[Any], counts: Sequence[int], positive: str | None) -> None:

@@ -1,7 +1,6 @@
 """What `auclid evaluate` finds out about a model on labelled rows."""
 
 import warnings
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,32 +41,18 @@ MIN_GROUP_CLASS_ROWS = 2
 """Rows of each class that a group needs for an AUC of its own."""
 
 
-class Evaluation(NamedTuple):
-    """Everything that is printed and drawn."""
+class EvaluatedRows(NamedTuple):
+    """The rows of an evaluation: labels, scores, groups, and what the model calls positive."""
 
     is_pos: np.ndarray
     score: np.ndarray
-    classes: list
-    interval: AUCInterval
-    how: str
-    """What the interval allows for: DeLong, or groups of rows."""
     called: np.ndarray
-    max_fpr: float
-    partial: AUCInterval | None
-    alerts: RatesAt | None
-    wanted: int | None
-    by_group: GroupAUC | None
-    clusters: np.ndarray | None
-    """Which rows belong together, where the intervals allow for it."""
-    gini: float
-    ks: float
-    lift: LiftTable
-    ap: APInterval
+    classes: list
+    groups: np.ndarray | None
+    """The group of each row."""
     probability: np.ndarray | None
     threshold: float
     """The score above which a row is called positive."""
-    notes: list[str] = []
-    """What a user should know."""
     has_model: bool = True
     """Whether the threshold is that of a model, not one for a column of scores."""
 
@@ -83,34 +68,39 @@ class EvaluationOptions(NamedTuple):
     html: Path | None = None
 
 
+class Evaluation(NamedTuple):
+    """Everything that is printed and drawn."""
+
+    rows: EvaluatedRows
+    options: EvaluationOptions
+    interval: AUCInterval
+    how: str
+    """What the interval allows for: DeLong, or groups of rows."""
+    partial: AUCInterval | None
+    alerts: RatesAt | None
+    by_group: GroupAUC | None
+    clusters: np.ndarray | None
+    """Which rows belong together, where the intervals allow for it."""
+    gini: float
+    ks: float
+    lift: LiftTable
+    ap: APInterval
+    notes: list[str]
+    """What a user should know."""
+
+
 def check_outputs(reads: dict[str, Path | None], options: EvaluationOptions) -> None:
     """Refuse outputs that cannot be written."""
-    written = {"--plot": options.plot, "--html": options.html}
-    check_paths(reads, {name: path for name, path in written.items() if path is not None})
-    for name, endings in (("--plot", PICTURES), ("--html", (".html", ".htm"))):
-        path = written[name]
-        if path is not None:
-            check_ending(name, path, endings)
-
-
-@dataclass(frozen=True)
-class EvaluatedRows:
-    """The rows of an evaluation: labels, scores, groups, and what the model calls positive."""
-
-    is_pos: np.ndarray
-    score: np.ndarray
-    called: np.ndarray
-    classes: list
-    groups: np.ndarray | None
-    """The group of each row."""
-    probability: np.ndarray | None
-    threshold: float
-    """The score above which a row is called positive."""
+    check_paths(reads, {"--plot": options.plot, "--html": options.html})
+    if options.plot is not None:
+        check_ending("--plot", options.plot, PICTURES)
+    if options.html is not None:
+        check_ending("--html", options.html, (".html", ".htm"))
 
 
 def evaluate(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
     """All figures of one model's scores."""
-    rows = replace(rows, score=np.asarray(rows.score, dtype=np.float64))
+    rows = rows._replace(score=np.asarray(rows.score, dtype=np.float64))
     if options.alerts is not None and options.alerts > len(rows.score):
         raise DataError(f"--alerts must be at most the number of rows, {len(rows.score)}; got {options.alerts}.")
     with warnings.catch_warnings(record=True) as heard:
@@ -133,24 +123,18 @@ def _figures(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
             some = np.isin(groups, measured)
             by_group = auc_by_group(is_pos[some], score[some], groups[some])
     return Evaluation(
-        is_pos,
-        score,
-        rows.classes,
+        rows,
+        options,
         auc_interval(is_pos, score, groups=clusters),
         how,
-        rows.called,
-        options.max_fpr,
         auc_interval(is_pos, score, groups=clusters, max_fpr=options.max_fpr) if options.max_fpr < 1.0 else None,
         None if options.alerts is None else rates_at(is_pos, score, alerts=options.alerts, groups=clusters),
-        options.alerts,
         by_group,
         clusters,
         gini(is_pos, score),
         ks(is_pos, score),
         lift_table(is_pos, score, top=lift_ends(len(score))),
         average_precision_interval(is_pos, score, groups=clusters),
-        rows.probability,
-        rows.threshold,
         notes,
     )
 
@@ -175,10 +159,10 @@ def _left_out(name: str, measured: list, left_out: list) -> str:
 
 def page(found: Evaluation, name: str) -> str:
     """The interactive report."""
-    scored = [Scored(name, found.score, found.probability, found.threshold if found.has_model else None)]
-    classes = str(found.classes[0]), str(found.classes[1])
-    by_group = [] if found.by_group is None else [found.by_group]
-    return render(found.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
+    rows, by_group = found.rows, [] if found.by_group is None else [found.by_group]
+    scored = [Scored(name, rows.score, rows.probability, rows.threshold if rows.has_model else None)]
+    classes = str(rows.classes[0]), str(rows.classes[1])
+    return render(rows.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
 
 
 def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
@@ -199,11 +183,12 @@ def draw(found: Evaluation, path: Path) -> None:
     """A picture of four plots (or five, with groups), in the format of the file's ending."""
     from auclid import plot
 
+    is_pos, score, max_fpr = found.rows.is_pos, found.rows.score, found.options.max_fpr
     plots: list[Any] = [
-        lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, groups=found.clusters, ax=ax),
-        lambda ax: plot.scores(found.is_pos, found.score, threshold=found.threshold, ax=ax),
-        lambda ax: plot.lift(found.is_pos, found.score, name="model", ax=ax),
-        lambda ax: plot.lift(found.is_pos, found.score, name="model", kind="lift", ax=ax),
+        lambda ax: plot.roc(is_pos, score, max_fpr=max_fpr, groups=found.clusters, ax=ax),
+        lambda ax: plot.scores(is_pos, score, threshold=found.rows.threshold, ax=ax),
+        lambda ax: plot.lift(is_pos, score, name="model", ax=ax),
+        lambda ax: plot.lift(is_pos, score, name="model", kind="lift", ax=ax),
     ]
     if found.by_group is not None:
         groups = {f"{name}": one for name, one in found.by_group.intervals.items()}

@@ -1,7 +1,7 @@
 """`auclid export`: a model file as code in another language."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
@@ -18,28 +18,13 @@ EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".pmml": "pmml", ".json": "jso
 """What an ending asks for."""
 
 
-class ExportOptions(NamedTuple):
-    """What was asked for."""
-
-    to: str
-    dialect: str | None
-    table: str | None
-    keep: list[str] | None
-    probability: bool
-
-    def of_sql(self) -> dict[str, Any]:
-        """What was said of SQL, as keywords of `auclid.export`."""
-        said = {"dialect": self.dialect, "table": self.table, "keep": self.keep, "probability": self.probability}
-        return {name: value for name, value in said.items() if value}
-
-
-def export(model: Path, output: Path | None, options: ExportOptions) -> None:
-    """Write, or print, the code of a model."""
-    to = _format(output, options)
-    if output is not None:
-        check_paths({"MODEL": model}, {"--output": output})
+def export(model: Path, output: Path | None, to: str, **of_sql: Any) -> None:
+    """Write, or print, the code of a model; ``of_sql`` are keywords of `auclid.export` for SQL."""
+    of_sql = {name: value for name, value in of_sql.items() if value}
+    to = _format(output, to, list(of_sql))
+    check_paths({"MODEL": model}, {"--output": output})
     saved = SavedModel.open(model, ordered=True)
-    written = exported(saved.estimator, to=to, columns=saved.names, **options.of_sql())
+    written = exported(saved.estimator, to=to, columns=saved.names, **of_sql)
     if output is None:
         typer.echo(written)
         return
@@ -49,13 +34,13 @@ def export(model: Path, output: Path | None, options: ExportOptions) -> None:
     _show.say(escape(f"{to}: {output}; the higher the score, {meaning}."))
 
 
-def _format(output: Path | None, options: ExportOptions) -> str:
+def _format(output: Path | None, to: str, of_sql: list[str]) -> str:
     """What to write, which must suit the output and the other options."""
-    to = options.to or ("sql" if output is None else _by_ending(output))
+    to = to or ("sql" if output is None else _by_ending(output))
     if output is None and to == "onnx":
         raise DataError("--output must name a file for ONNX, which is not text.")
-    if to != "sql" and options.of_sql():
-        names = ", ".join(f"--{name}" for name in options.of_sql())
+    if to != "sql" and of_sql:
+        names = ", ".join(f"--{name}" for name in of_sql)
         raise DataError(f"{names} must be used with SQL; got {to}. Leave it out: other formats hold all that there is.")
     return to
 

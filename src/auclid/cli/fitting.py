@@ -30,9 +30,11 @@ from auclid.cli.data import (
     positives,
 )
 from auclid.cli.models import Named
-from auclid.cli.paths import check_new
-from auclid.cli.predictions import PARQUET
+from auclid.cli.paths import check_new, check_paths
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
+from auclid.cli.settings import PointTableOptions
+from auclid.cli.stdin import is_copy
+from auclid.cli.tables import PARQUET
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.data.files import Rows
@@ -76,7 +78,12 @@ def card_outputs(model: Path) -> dict[str, Path]:
 
 
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
-    """Fit a method and save it; a scorecard leaves its page and points too."""
+    """Fit a method on all rows and save it; a scorecard leaves its page and points too."""
+    if stream is not None and is_copy(data):
+        raise DataError("--checkpoint must be used with files, which can be read again; got standard input.")
+    if stream is not None and scheduler is not None:
+        raise DataError("--checkpoint must be used without --scheduler: a cluster learns from all rows at once.")
+    check_paths({"DATA": data}, outputs(model, how.method, stream))
     start = perf_counter()
     named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     models.refuse_whole_list(*named, how.max_fpr)
@@ -98,10 +105,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{models.as_asked(how.method, fitted.name)}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
-        for path in leave_scorecard(
-            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
-        ):
-            _show.say(escape(f"To read: {path}"))
+        leave_scorecard(estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points)
 
 
 def _fit_here(data: Path, how: Options, named: Named, stream: tuple[Path, int] | None) -> Fitted:
@@ -118,13 +122,15 @@ def _save(model: Path, fitted: Fitted, how: Options) -> None:
     """Write the model file, with what later commands need to know."""
     known: dict[str, Any] = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
     known |= {"target": how.target, "dense": fitted.dense}
-    if fitted.profile is not None:
-        known["profile"] = fitted.profile.to_dict()
-    if how.points.given:
-        known["points"] = how.points.given
-    save(model, fitted.estimator, about=known)
+    save(model, fitted.estimator, about=known | optional_facts(fitted.profile, how.points))
     if fitted.profile is not None:
         _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
+
+
+def optional_facts(counts: Profile | None, points: PointTableOptions) -> dict[str, Any]:
+    """What a model file holds where it is known: counts of the rows, and how points are made."""
+    facts = {"profile": None if counts is None else counts.to_dict(), "points": points.given}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _fit_in_memory(task: Task, how: Options, named: Named) -> Fitted:

@@ -1,7 +1,7 @@
 """Which models a command trains: ours by the registry, the baselines by name, all behind the same `Columns`."""
 
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from scipy import sparse
@@ -61,8 +61,7 @@ def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, se
     """
     require_method(name, published)
     if name.casefold() in FRONT_DOOR:
-        front, model = front_door(seed, max_fpr)
-        return front, with_settings(model, settings)
+        return "AUCClassifier", with_settings(AUCClassifier(max_fpr=max_fpr, random_state=seed), settings)
     method = find(name)
     model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
     title = f"{method.name} (as published)" if published and method.differs else method.name
@@ -100,11 +99,6 @@ def as_asked(asked: str, title: str) -> str:
     return title if alias is None else title.replace(find(alias).name, alias, 1)
 
 
-def front_door(seed: int, max_fpr: float = 1.0) -> Named:
-    """The model "auto", for someone who did not choose one: it scales, compares and chooses by itself."""
-    return "AUCClassifier", AUCClassifier(max_fpr=max_fpr, random_state=seed)
-
-
 def aimed(model: BaseEstimator, max_fpr: float) -> BaseEstimator:
     """The model, told that only the top counts, where it or a ranker in it has a word for that and chose no other."""
     if max_fpr == 1.0:
@@ -134,25 +128,27 @@ def refuse_whole_list(name: str, model: BaseEstimator, max_fpr: float) -> None:
         raise ValueError(f"--max-fpr is for methods that learn for the top: auto, RankSVM, SVMpAUC; {name} does not.")
 
 
-def _logistic(X: Any, seed: int) -> Named:
-    return "LogisticRegression", make_pipeline(Columns(), baselines.logistic())
+def baseline(name: str, X: Any, seed: int) -> Named:
+    """(name, model) of something that does not optimise AUC."""
+    small = known_baseline(name).endswith("-small")
+    if name == "logistic":
+        return "LogisticRegression", make_pipeline(Columns(), baselines.logistic())
+    if name == "ridge":
+        return "RidgeClassifier (balanced)", make_pipeline(Columns(), baselines.ridge())
+    if name.startswith("lightgbm"):
+        with suppress(ImportError, OSError):  # without its OpenMP library it is installed, yet cannot be loaded
+            return _lightgbm(X, seed, small)
+    return _boosting(X, seed, small)
 
 
-def _ridge(X: Any, seed: int) -> Named:
-    return "RidgeClassifier (balanced)", make_pipeline(Columns(), baselines.ridge())
-
-
-def _lightgbm(X: Any, seed: int, small: bool = False) -> Named:
-    try:
-        model = baselines.lightgbm(random_state=seed, n_jobs=1)
-    except (ImportError, OSError):  # without its OpenMP library it is installed, yet cannot be loaded
-        return _boosting(X, seed, small)
+def _lightgbm(X: Any, seed: int, small: bool) -> Named:
+    model = baselines.lightgbm(random_state=seed, n_jobs=1)
     if small:
         return "LightGBM (small trees)", _trees(baselines.SmallLightGBM(random_state=seed), X)
     return f"LightGBM ({baselines.N_TREES} trees)", _trees(model, X)
 
 
-def _boosting(X: Any, seed: int, small: bool = False) -> Named:
+def _boosting(X: Any, seed: int, small: bool) -> Named:
     if sparse.issparse(X):
         raise ValueError("HistGradientBoostingClassifier cannot learn from sparse rows.")
     if small:
@@ -165,23 +161,11 @@ def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
     return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
-BUILDERS: tuple[Callable[[Any, int], Named], ...] = (
-    _logistic, _ridge, _lightgbm, partial(_lightgbm, small=True), _boosting, partial(_boosting, small=True)
-)  # fmt: skip
-BASELINES = dict(zip(BASELINE_NAMES, BUILDERS, strict=True))
-
-
-def baseline(name: str, X: Any, seed: int) -> Named:
-    """(name, model) of something that does not optimise AUC."""
-    return BASELINES[known_baseline(name)](X, seed)
-
-
 def known_baseline(name: str) -> str:
     """The name, or a sentence where there is no such baseline."""
-    if name not in BASELINES:
-        raise ValueError(
-            f"--against must be some of {', '.join(BASELINES)}; got {name!r}. {did_you_mean(name, BASELINES)}".rstrip()
-        )
+    if name not in BASELINE_NAMES:
+        near = did_you_mean(name, BASELINE_NAMES)
+        raise ValueError(f"--against must be some of {', '.join(BASELINE_NAMES)}; got {name!r}. {near}".rstrip())
     return name
 
 

@@ -13,12 +13,11 @@ from auclid._page import page as whole_page
 from auclid._page.svg import Frame, nice, span
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
-from auclid.cli.data import option_column, scan_columns, text
+from auclid.cli.data import label_names, option_column, scan_columns
 from auclid.cli.ordered_rows import OrderOptions, outcomes
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, SavedModel
 from auclid.cli.thresholds import Purpose
-from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
 from auclid.errors import DataError, missing_label
@@ -48,8 +47,8 @@ class MonitoringOptions(NamedTuple):
 def monitor(model: Path, new: list[Path], options: MonitoringOptions) -> int:
     """Compare new rows with a profile; write the page and the JSON, and say what was found. Returns the exit code."""
     Purpose(threshold=options.threshold).check()
-    outputs = {"--output": options.output} | ({} if options.json is None else {"--json": options.json})
     reads: dict[str, Path | None] = {"MODEL": model, "--reference": options.reference}
+    outputs = {"--output": options.output, "--json": options.json}
     check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)
     check_ending("--output", options.output, (".html", ".htm"))
     saved = SavedModel.open(model, ordered=True)
@@ -121,8 +120,7 @@ def _open(saved: SavedModel, path: Path, options: MonitoringOptions) -> tuple[Ro
 
 
 def _is_positive(labels: Any, positive: str) -> np.ndarray:
-    values = np.asarray(labels).tolist()
-    return np.array([np.nan if is_missing(each) else float(text(each) == positive) for each in values])
+    return np.array([np.nan if name is None else float(name == positive) for name in label_names(labels)])
 
 
 def _scored(
@@ -150,13 +148,10 @@ def _joined(parts: list[ScoredRows]) -> ScoredRows:
     if any(part.order is not None for part in parts):
         parts = [part._replace(order=unknown_order(len(part.scores))) if part.order is None else part for part in parts]
     elif any(part.labels is not None for part in parts):
-        parts = [_without_labels(part) if part.labels is None else part for part in parts]
+        unknown = [part._replace(labels=np.full(len(part.scores), np.nan)) for part in parts]
+        parts = [each if part.labels is None else part for part, each in zip(parts, unknown, strict=True)]
     columns = zip(*parts, strict=True)
     return ScoredRows(*(None if any(each is None for each in c) else np.concatenate(c) for c in columns))  # type: ignore
-
-
-def _without_labels(part: ScoredRows) -> ScoredRows:
-    return part._replace(labels=np.full(len(part.scores), np.nan))
 
 
 def _tell(report: MonitorReport, output: Path) -> None:

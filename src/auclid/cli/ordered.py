@@ -3,7 +3,7 @@
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -13,12 +13,13 @@ from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, fitting
 from auclid.cli._show import escape
+from auclid.cli.data import Options
 from auclid.cli.models import require_method
 from auclid.cli.ordered_page import OrderedResult, compared_scores, ordered_page, result_of
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
-from auclid.cli.scorecards import check_points, leave_scorecard, unbinned
+from auclid.cli.scorecards import card_paths, check_points, leave_scorecard, unbinned
 from auclid.cli.settings import PointTableOptions, Settings, with_settings
 from auclid.cli.stdin import plainly_named
 from auclid.columns import Columns
@@ -63,17 +64,7 @@ def ranker(options: OrderOptions, method: str, settings: Settings = ()) -> Any:
     return Pipeline([("columns", Columns()), ("ranker", with_settings(made(method), settings))])
 
 
-class FitOptions(NamedTuple):
-    """How a ranker is fitted."""
-
-    method: str
-    seed: int
-    settings: Settings
-    points: PointTableOptions
-    published: bool = False
-
-
-def fit(data: Path, model: Path, options: OrderOptions, how: FitOptions) -> None:
+def fit(data: Path, model: Path, options: OrderOptions, how: Options) -> None:
     """Train a ranker on all rows and save it; a scorecard leaves its page and points too."""
     start, method = perf_counter(), method_name(how.method, options)
     require_method(how.method, how.published)
@@ -87,20 +78,14 @@ def fit(data: Path, model: Path, options: OrderOptions, how: FitOptions) -> None
         fitted(made, table)
     names, counts = column_names_of(made), fitting.profile_of(made, table.X, None)
     known: dict[str, Any] = {"method": method, "columns": names, "dense": True, "order": options.record}
-    if counts is not None:
-        known["profile"] = counts.to_dict()
-    if how.points.given:
-        known["points"] = how.points.given
-    save(model, made, about=known)
+    save(model, made, about=known | fitting.optional_facts(counts, how.points))
     values, more = table.measure(np.arange(len(table.values)))
     found = concordance_interval(values, made.predict(table.X), **more)
     learnt = f"concordance {found.concordance:.4f} on the rows it has learnt from"
     _show.say(escape(f"{count_of(len(values), 'row')}, {learnt}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if beside:
         facts = _card_facts(made, table, data, how.points)
-        paths = tuple(beside.values())
-        for path in leave_scorecard(made, paths, names, None, facts, how.points):  # type: ignore[arg-type]
-            _show.say(escape(f"To read: {path}"))
+        leave_scorecard(made, card_paths(model), names, None, facts, how.points)
 
 
 def _card_facts(card: Scorecard, table: OrderedTable, data: Path, options: PointTableOptions) -> list[str]:
@@ -156,8 +141,8 @@ def evaluate(
         _show.say(escape(f"Page: {html}"))
 
 
-def update(saved: SavedModel, new: Path, output: Path, target: str | None) -> None:
-    """Let a ranker with the square loss learn from more rows; groups must be whole and new."""
+def learn_on(saved: SavedModel, new: Path, target: str | None) -> int:
+    """Let a ranker with the square loss learn from more rows, whose groups are whole and new; returns how many."""
     made, options = saved.estimator, saved.complete(OrderOptions(target))
     last = last_step(made)
     if not isinstance(last, OrderedRanker):
@@ -169,10 +154,7 @@ def update(saved: SavedModel, new: Path, output: Path, target: str | None) -> No
     with names_known():
         X = made[0].transform(table.X) if isinstance(made, Pipeline) else table.X
         last.partial_fit(X, table.y, groups=table.groups)
-    save(output, made, about=saved.known or None)
-    _show.say(escape(f"OrderedRanker has learnt from {len(table.values):,} more rows: {output}"))
-    if "profile" in saved.known:
-        _show.say("The counts for `auclid monitor` are still those of the first fit.")
+    return len(table.values)
 
 
 def draw(result: OrderedResult) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from auclid._hints import count_of
-from auclid.cli.data import column_of, option_column, text
+from auclid.cli.data import column_of, label_names, option_column, text
 from auclid.data.encoding import decode, is_missing
 from auclid.data.files import scan
 from auclid.data.readers.open import open_columns
@@ -109,10 +109,10 @@ def _levels(target: Any, options: OrderOptions) -> np.ndarray:
     """The numbers that rows are ordered by: 1 for the label --positive, if it is given, and 0 for all others."""
     if options.positive is None:
         return ordered_values("auclid", "target", target)
-    labels = np.asarray(target).tolist()
-    if any(is_missing(label) for label in labels):
+    names = label_names(target)
+    if None in names:
         raise missing_label("missing ones", subject="The target")
-    is_pos = np.array([text(label) == options.positive for label in labels])
+    is_pos = np.array([name == options.positive for name in names])
     if not is_pos.any():
         raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")
     return is_pos.astype(np.float64)

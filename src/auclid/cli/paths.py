@@ -11,13 +11,14 @@ from auclid.errors import DataError
 from auclid.io import may_write
 
 
-def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path]) -> None:
+def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path | None]) -> None:
     """Refuse a file to write that is read, that is written twice, or that cannot be written.
 
     ``reads`` are files, folders and globs by the argument that names each, ``writes`` files by the option that names
-    each, or by what they are.
+    each, or by what they are; None of options that were not given.
     """
-    for option, path in writes.items():
+    named = [(option, path) for option, path in writes.items() if path is not None]
+    for option, path in named:
         if not Path(os.path.realpath(path)).parent.is_dir():
             raise DataError(f"{option} must be in a folder that exists; got {str(path)!r}.")
         may_write(path)
@@ -25,7 +26,6 @@ def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path]) ->
             if source is not None and _is_read(source, path):
                 said = f"{str(path)!r} is {argument}, or would be a part of it"
                 raise DataError(f"{option} must be another file than those that are read; {said}.")
-    named = list(writes.items())
     for k, (option, path) in enumerate(named):
         for other, earlier in named[:k]:
             if _same(path, earlier):

@@ -126,7 +126,7 @@ def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison])
 def _diagram(ranks: TableComparison) -> str:
     """The critical-difference diagram as SVG, where matplotlib is installed."""
     if find_spec("matplotlib") is None:
-        return '<p class="caption">With matplotlib (pip install \'auclid[plot]\') a diagram stands here.</p>'
+        return "<p class=\"caption\">With matplotlib (pip install 'auclid[plot]') a diagram stands here.</p>"
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained")

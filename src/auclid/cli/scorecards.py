@@ -16,10 +16,10 @@ from auclid.cli._show import escape
 from auclid.cli.data import BinaryTable, positives
 from auclid.cli.ordered_rows import OrderOptions, read
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.stdin import plainly_named
+from auclid.cli.tables import TABLE_ENDINGS, check_writer, write_columns
 from auclid.datasets.readers import labelled_rows
 from auclid.errors import DataError, missing_label
 from auclid.io import about, replacing, save
@@ -86,21 +86,20 @@ def card_paths(path: Path) -> tuple[Path, Path]:
 
 def leave_scorecard(
     model: Scorecard,
-    paths: tuple[Path | None, Path | None],
+    paths: tuple[Path | None, Path],
     names: list[str] | None,
     classes: list[str] | None,
     facts: list[str],
     options: PointTableOptions,
-) -> list[Path]:
-    """Write the page and the points, where they are named; returns their paths."""
-    page, points = paths
-    how = options.keywords()
+) -> None:
+    """Write the points, and the page where it is named, and say where they are."""
+    (page, points), how = paths, options.keywords()
     if page is not None:
         with replacing(page, "w") as file:
             file.write(model.to_html(names=names, classes=classes, facts=facts, **how))
-    if points is not None:
-        write_columns(points, [_columns(model.point_bins(names=names, **how))])
-    return [path for path in paths if path is not None]
+        _show.say(escape(f"To read: {page}"))
+    write_columns(points, [_columns(model.point_bins(names=names, **how))])
+    _show.say(escape(f"To read: {points}"))
 
 
 def _columns(lines: list[Bin]) -> dict[str, np.ndarray]:
@@ -117,14 +116,12 @@ def _columns(lines: list[Bin]) -> dict[str, np.ndarray]:
 
 def points(model: Path, output: Path, page: Path | None, options: PointTableOptions) -> None:
     """Write the points of a scorecard, and its page."""
-    written = {"--output": output} if page is None else {"--output": output, "--page": page}
-    check_paths({"MODEL": model}, written)
+    check_paths({"MODEL": model}, {"--output": output, "--page": page})
     check_ending("--output", output, (*TABLE_ENDINGS, ".txt"))
     check_writer(output)
     saved = _open(model)
     options = PointTableOptions(**{**saved.known.get("points", {}), **options.given})
-    for path in leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], options):
-        _show.say(escape(f"To read: {path}"))
+    leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], options)
 
 
 def _open(model: Path) -> SavedModel:
@@ -168,7 +165,7 @@ def edit(model: Path, edits: Path | None, options: EditOptions, memory: str | No
 def _check_edit_options(model: Path, output: Path, edits: Path | None, options: EditOptions) -> None:
     """Refuse paths that would overwrite one another, and options that do not go together."""
     reads = {"EDITS": edits, "--data": options.data} | ({} if output == model else {"MODEL": model})
-    check_paths(reads, {"--output": output} | ({} if options.page is None else {"--page": options.page}))
+    check_paths(reads, {"--output": output, "--page": options.page})
     if edits is None and options.page is None:
         raise DataError("auclid edit must be given EDITS, a JSON file, or --page FILE for the editor's page.")
     if options.with_rows and (options.data is None or options.page is None):

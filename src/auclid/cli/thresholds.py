@@ -99,5 +99,3 @@ def apply_threshold(saved: SavedModel, answers: Answers, threshold: float) -> An
     """The answers with labels by another threshold."""
     called = answers.scores > threshold
     return answers._replace(called=called, labels=saved.class_names(called))
-
-

@@ -10,10 +10,9 @@ from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
 from auclid.cli import _show, ordered
 from auclid.cli._show import escape
-from auclid.cli.data import text
+from auclid.cli.data import label_names, text
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
-from auclid.data.encoding import is_missing
 from auclid.errors import DataError
 from auclid.io import save
 from auclid.streams import learn_batch
@@ -25,18 +24,20 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
     saved = SavedModel.open(model, ordered=True)
-    if saved.ordered:
-        ordered.update(saved, new, written, target)
-        return
-    refuse_other_models(saved.estimator)
-    rows = saved.scan_labelled(new, target or saved.target, memory)
-    with _show.passes(rows), names_known():
-        count = _learn_blocks(saved.estimator, saved.tables(rows), _labels(saved, rows.target()))
+    count = ordered.learn_on(saved, new, target) if saved.ordered else _learn_on(saved, new, target, memory)
     save(written, saved.estimator, about=saved.known or None)
     name = type(_ranker(saved.estimator)).__name__
     _show.say(escape(f"{name} has learnt from {count:,} more rows: {written}"))
     if "profile" in saved.known:
         _show.say("The counts for `auclid monitor` are still those of the first fit.")
+
+
+def _learn_on(saved: SavedModel, new: Path, target: str | None, memory: str | None) -> int:
+    """Learn from the rows of two classes by blocks; returns how many there were."""
+    refuse_other_models(saved.estimator)
+    rows = saved.scan_labelled(new, target or saved.target, memory)
+    with _show.passes(rows), names_known():
+        return _learn_blocks(saved.estimator, saved.tables(rows), _labels(saved, rows.target()))
 
 
 def _learn_blocks(estimator: Any, tables: Iterable[Any], y: np.ndarray) -> int:
@@ -73,8 +74,7 @@ def refuse_other_models(estimator: Any) -> None:
 
 def _labels(saved: SavedModel, target: Any) -> np.ndarray:
     """1 for the positive label of the model, 0 for the other, -1 where it is missing."""
-    values = np.asarray(target).tolist()
-    names = [None if is_missing(value) else text(value) for value in values]
+    names = label_names(target)
     classes = saved.known.get("classes") or [text(label) for label in saved.estimator.classes_]
     strange = [name for name in names if name is not None and name not in classes and classes[0] != "rest"]
     if strange:

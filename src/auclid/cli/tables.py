@@ -1,4 +1,4 @@
-"""The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
+"""Tables that the command writes, by blocks of columns: csv, Parquet and Excel."""
 
 import sys
 from collections.abc import Generator, Iterable, Iterator
@@ -7,13 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from auclid._hints import reads_as_number
-from auclid.cli.saved import Answers
 from auclid.cli.stdin import STDIN
-from auclid.data.readers.open import open_columns
-from auclid.datasets import DataError
+from auclid.errors import DataError
 from auclid.io import replacing
 
 PARQUET = (".parquet", ".pq")
@@ -29,51 +25,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet of Excel."""
 
-COPIED_ROWS = 1 << 16
-"""Rows of columns to copy that are read at a time."""
-
-
-def _checked(names: list[str], there: list[str]) -> None:
-    """Refuse columns to copy that a table lacks, or that are called as what is written beside them."""
-    absent = [name for name in names if name not in there]
-    if absent:
-        raise DataError(f"--id must be a column of DATA; got {absent[0]!r}. There are: {', '.join(there)}.")
-    taken = [name for name in names if name in ("score", "probability", "label")]
-    if taken:
-        raise DataError(f"--id must not be called as what is written beside it; got {taken[0]!r}. Rename the column.")
-
-
-class Copies:
-    """Columns of files that need not fit in memory, as they came, some rows at a time."""
-
-    def __init__(self, data: Path, names: list[str]) -> None:
-        reader = open_columns(data)
-        if reader is None:
-            raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
-        _checked(names, reader.available_columns())
-        self.names = list(dict.fromkeys(names))
-        self._batches = reader.copies(self.names, COPIED_ROWS)
-        self._rest: Any = None
-
-    def next(self, count: int) -> dict[str, Any]:
-        """The next ``count`` rows of each column."""
-        import pyarrow as pa
-
-        found: list[Any] = []
-        while count:
-            if self._rest is None or not self._rest.num_rows:
-                self._rest = next(self._batches)
-            found.append(self._rest.slice(0, count))
-            self._rest = self._rest.slice(count)
-            count -= found[-1].num_rows
-        table = pa.Table.from_batches(found)
-        return {name: table[name] for name in self.names}
-
-
-def is_parquet(path: Path) -> bool:
-    """Whether the name of a file asks for Parquet."""
-    return path.suffix.lower() in PARQUET
-
 
 def is_excel(path: Path) -> bool:
     """Whether the name of a file asks for a workbook."""
@@ -86,32 +37,9 @@ def check_writer(path: Path) -> None:
         raise ImportError("Files of Excel need openpyxl, which is not installed: pip install 'auclid[excel]'.")
 
 
-def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
-    """Write score, and probability and label where the model has them, of each row, by blocks; returns how many.
-
-    ``copies`` are columns to put before the scores.
-    """
-    count = 0
-
-    def blocks() -> Iterator[dict[str, Any]]:
-        nonlocal count
-        for answer in answers:
-            columns: dict[str, Any] = {} if copies is None else copies.next(len(answer.scores))
-            columns["score"] = answer.scores
-            if answer.probabilities is not None:
-                columns["probability"] = answer.probabilities
-            count += len(answer.scores)
-            if answer.labels or not len(answer.scores):
-                columns["label"] = np.array(answer.labels, dtype=object)
-            yield columns
-
-    write_columns(path, blocks())
-    return count
-
-
 def write_columns(path: Path, blocks: Iterable[dict[str, Any]]) -> None:
     """Write columns, block by block: Parquet or Excel where the name says so, else csv; "-" is standard output."""
-    write = _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
+    write = _parquet if path.suffix.lower() in PARQUET else _excel if is_excel(path) else _csv
     opened = nullcontext(sys.stdout.buffer) if path == STDIN else replacing(path, "wb")
     with opened as file, closing(write(file)) as written:
         next(written)
@@ -123,12 +51,17 @@ Writer = Generator[None, dict[str, Any], None]
 """Takes columns, block by block."""
 
 
+def _rows(columns: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """The cells of each row, as Python has them, of arrays and columns of Arrow."""
+    lists = [each.to_pylist() if hasattr(each, "to_pylist") else each.tolist() for each in columns.values()]
+    return zip(*lists, strict=True)
+
+
 def _csv(file: Any) -> Writer:
     columns = yield
     file.write(csv_line(columns).encode())
     while True:
-        lists = [values.to_pylist() if hasattr(values, "to_pylist") else values.tolist() for values in columns.values()]
-        file.write("".join(map(csv_line, zip(*lists, strict=True))).encode())
+        file.write("".join(map(csv_line, _rows(columns))).encode())
         columns = yield
 
 
@@ -169,11 +102,10 @@ def _excel(file: Any) -> Writer:
     sheet.append([spreadsheet_cell(name) for name in columns])
     try:
         while True:
-            lists = [each.to_pylist() if hasattr(each, "to_pylist") else each.tolist() for each in columns.values()]
-            count += len(lists[0])
+            count += len(next(iter(columns.values())))
             if count >= MAX_EXCEL_ROWS:
                 raise DataError(f"A sheet of Excel holds less than {MAX_EXCEL_ROWS:,} rows: write .csv or .parquet.")
-            for row in zip(*lists, strict=True):
+            for row in _rows(columns):
                 sheet.append([spreadsheet_cell(value) for value in row])
             columns = yield
     finally:
@@ -193,7 +125,7 @@ def cell(value: Any) -> str:
 
     Examples
     --------
-    >>> from auclid.cli.predictions import cell
+    >>> from auclid.cli.tables import cell
     >>> cell("=1+1"), cell("-5"), cell(-5.0), cell("a,b")
     ("'=1+1", '-5', '-5.0', '"a,b"')
     """
