@@ -164,7 +164,7 @@ def _best_trial(
     aucs_of = _trial_aucs(features, held_out, ranked, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
-    sizes = _grids(held_out.target.size, min(counts[0], len(ranked[-1])))
+    sizes = _grids(features, held_out.target.size, min(counts[0], len(ranked[-1])))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     known = looks[size]
@@ -204,10 +204,11 @@ def _trial_aucs(
     return aucs_of
 
 
-def _grids(n_rows: int, n_pairs: int) -> tuple[int, ...]:
-    """The sizes of grids that are tried on so many rows with so many pairs."""
+def _grids(features: Sequence[Feature], n_rows: int, n_pairs: int) -> tuple[int, ...]:
+    """The sizes of grids that are tried on so many rows with so many pairs; columns of few values have one size."""
     enough = n_rows >= MIN_ROWS_PER_CELL * n_pairs * FINE_GRID**2
-    return (COARSE_GRID, FINE_GRID) if enough else (COARSE_GRID,)
+    finer = any(len(coarse_places(feature)) > COARSE_GRID for feature in _with_grid(features, FINE_GRID))
+    return (COARSE_GRID, FINE_GRID) if enough and finer else (COARSE_GRID,)
 
 
 def _pair_counts(settings: FitSettings) -> list[int]:
