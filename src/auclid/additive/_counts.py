@@ -159,26 +159,25 @@ def add_column_counts(bins: NarrowBins, cells: np.ndarray, masses: np.ndarray, o
 @kernel
 def add_pair_counts(
     bins: NarrowBins,
+    groups: np.ndarray,
     cells: np.ndarray,
     masses: np.ndarray,
     pairs: np.ndarray,
-    groups: np.ndarray,
-    starts: np.ndarray,
     widths: np.ndarray,
     first: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Add the mass of each class to the cells of each pair; ``starts`` is where the ``groups`` of its columns begin,
-    and ``first`` where its cells do."""
-    at, paired = np.zeros(cells.shape[1], dtype=np.int64), np.unique(pairs)
+    """Add the mass of each class to the cells of each pair, which begin at ``first``; ``groups`` is the group of each
+    bin, -1 where cells are missing."""
+    group, paired = np.zeros(cells.shape[1], dtype=np.int64), np.unique(pairs)
     for i in range(cells.shape[0]):
         neg, pos = masses[0, i], masses[1, i]
         for j in paired:
-            at[j] = bin_of(bins, j, cells[i, j])
+            group[j] = groups[bins.first[j] + 1 + bin_of(bins, j, cells[i, j])]
         for m in range(pairs.shape[0]):
-            a, b = at[pairs[m, 0]], at[pairs[m, 1]]
+            a, b = group[pairs[m, 0]], group[pairs[m, 1]]
             if a >= 0 and b >= 0:
-                cell = first[m] + groups[starts[m, 0] + a] * widths[m] + groups[starts[m, 1] + b]
+                cell = first[m] + a * widths[m] + b
                 out[cell, 0] += neg
                 out[cell, 1] += pos
 
@@ -209,14 +208,16 @@ class CardCounts(NamedTuple):
         """Add rows to the counts of the pairs."""
         if not self.pairs:
             return
-        sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        groups = [group for counts in self.pairs for group in counts.groups]
-        starts = np.cumsum([0, *map(len, groups)])[:-1].reshape(-1, 2)
+        bins, sides = NarrowBins.of(self.columns), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        groups = np.zeros(bins.first[-1], dtype=np.int64)
+        for pair, counts in zip(sides, self.pairs, strict=True):  # a column has the same groups in all its pairs
+            for j, own in zip(pair, counts.groups, strict=True):
+                groups[bins.first[j] : bins.first[j + 1]] = [-1, *own]
         shapes = np.array([counts.rows.shape[1:] for counts in self.pairs])
-        first, found_groups = np.cumsum([0, *shapes.prod(axis=1)]), np.concatenate(groups).astype(np.int64)
-        bins, found = NarrowBins.of(self.columns), np.zeros((first[-1], 2))
+        first = np.cumsum([0, *shapes.prod(axis=1)])
+        found = np.zeros((first[-1], 2))
         for rows, block in cell_blocks(cells):
-            add_pair_counts(bins, block, masses[:, rows], sides, found_groups, starts, shapes[:, 1], first, found)
+            add_pair_counts(bins, groups, block, masses[:, rows], sides, shapes[:, 1], first, found)
         for counts, own in zip(self.pairs, np.split(found.T, first[1:-1], axis=1), strict=True):
             counts.rows[:] += own.reshape(counts.rows.shape)
 
