@@ -28,7 +28,7 @@ def test_weights_from_products_with_rows_are_those_from_factors(card, weighted):
     weight = np.random.default_rng(1).random(len(y)) if weighted else None
     sums = class_sums(basis, X, y, weight, fold)
     folds, moments = RowFolds(basis, X, y, weight, fold), sums.moments()
-    terms, penalty = penalty_terms(model._features, basis), Penalty(0.1, 0.3)
+    terms, penalty = penalty_terms(basis), Penalty(0.1, 0.3)
     w, others = folds.minimisers(moments.within, moments.delta, terms, penalty)
     np.testing.assert_allclose(w, minimiser(moments.within, moments.delta, terms, penalty), rtol=1e-9, atol=1e-12)
     for k, (found, expected) in enumerate(zip(others, LazyFolds(sums), strict=True)):

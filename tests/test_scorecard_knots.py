@@ -107,7 +107,7 @@ def quadratic(focus, alpha=0.1, smooth=0.3):
     basis = make_basis(features, [(0, 1)])
     Z = basis_rows(basis, X[:, :6]).toarray()
     S = np.cov(Z[y].T, bias=True) + np.cov(Z[~y].T, bias=True)
-    return basis, penalty_terms(features, basis), S, Z[y].mean(0) - Z[~y].mean(0), Penalty(alpha, smooth, focus)
+    return basis, penalty_terms(basis), S, Z[y].mean(0) - Z[~y].mean(0), Penalty(alpha, smooth, focus)
 
 
 @pytest.mark.parametrize("focus", [0.5, 1.0])

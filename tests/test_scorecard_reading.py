@@ -56,7 +56,7 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
 
     # KKT of the quadratic over all weights: stationary but for pushing constraints, in the direction they push.
     moments, basis = ClassMoments(*model._seen), model._card.basis
-    terms, delta = penalty_terms(model._features, basis), moments.delta
+    terms, delta = penalty_terms(basis), moments.delta
     cost = np.ones(basis.size)
     if model.focus_:
         A = moments.within + 0.5 * model.smooth_ * terms.P + 0.5 * model.alpha_ * np.eye(basis.size)
@@ -113,7 +113,7 @@ def test_shapes_and_grids_of_monotone_columns_are_the_constrained_optimum():
     X, y = problem(product=1.0)
     model = Scorecard(monotone={2: 1}, interactions=2, n_knots=5).fit(X, y)
     basis, moments = model._card.basis, ClassMoments(*model._seen)
-    terms, penalty = penalty_terms(model._features, basis), Penalty(model.alpha_, model.smooth_, model.focus_)
+    terms, penalty = penalty_terms(basis), Penalty(model.alpha_, model.smooth_, model.focus_)
     plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     w = _fit._square_minimiser(plan, moments.within, moments.delta, {2: 1}, None)
     H = 2.0 * (

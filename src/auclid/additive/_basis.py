@@ -132,7 +132,7 @@ def _pooled(feature: Feature, coarse: np.ndarray) -> np.ndarray:
     return out
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def interval(knots: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
     """The interval of x among the knots low..high - 1, counted from low, and how far along it x is."""
     a, b = low, high - 1
@@ -145,16 +145,18 @@ def interval(knots: np.ndarray, low: int, high: int, x: float) -> tuple[int, flo
     return a - low, (x - knots[a]) / (knots[a + 1] - knots[a])
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def hat(knots: np.ndarray, step: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
     """The interval of x, and the share of its right knot: linear between two knots, constant beyond, or a jump."""
+    if x >= knots[high - 1]:  # the other value of two: no search, and no division
+        return high - low - 2, 1.0
     at, t = interval(knots, low, high, x)
     if step[low + at]:
         return at, 0.0 if t < 0.5 else 1.0
     return at, min(max(t, 0.0), 1.0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def touch(
     basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, index: np.ndarray, value: np.ndarray
 ) -> int:
@@ -192,7 +194,7 @@ def touch(
     return count
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def find_coarse(basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray) -> None:
     """The coarse interval of each cell of row i that pairs use, and how far along it lies; -1 where it is missing.
 
@@ -215,7 +217,7 @@ def find_coarse(basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along
             along[j] = min(max(t, 0.0), 1.0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def touch_pairs(
     basis: Basis, slot: np.ndarray, along: np.ndarray, index: np.ndarray, value: np.ndarray, count: int
 ) -> int:
@@ -271,7 +273,7 @@ def add_sums(
             add_cross_products(indices, values, begin[:rows], end, w, np.uint64(high), np.uint64(size), second)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def add_cross_products(
     indices: np.ndarray,
     values: np.ndarray,
@@ -308,18 +310,6 @@ def room(basis: Basis, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 @kernel
-def add_scores(basis: Basis, cells: np.ndarray, W: np.ndarray, out: np.ndarray) -> None:
-    """out[i] += z_i W, a column of W after the other."""
-    slot, along, index, value = room(basis, cells)
-    for i in range(cells.shape[0]):
-        count = touch(basis, cells, i, slot, along, index, value)
-        for e in range(count):
-            row, v = W[index[e]], value[e]
-            for k in range(W.shape[1]):
-                out[i, k] += v * row[k]
-
-
-@kernel
 def write_touched(basis: Basis, cells: np.ndarray, ends: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """The rows as CSR; ``ends[i + 1]`` becomes the end of row i."""
     slot, along, index, value = room(basis, cells)
@@ -331,19 +321,12 @@ def write_touched(basis: Basis, cells: np.ndarray, ends: np.ndarray, places: np.
 
 
 def basis_rows(basis: Basis, cells: np.ndarray) -> Any:
-    """The rows of cells in the basis, as a CSR matrix: for rankers that step from row to row."""
+    """The rows of cells in the basis, as a CSR matrix."""
     most = cells.shape[0] * (2 * cells.shape[1] + 4 * len(basis.pair_a))
     index, value = np.empty(most, dtype=np.int64), np.empty(most)
     ends = np.zeros(cells.shape[0] + 1, dtype=np.int64)
     write_touched(basis, cells, ends, index, value)
     return sparse.csr_matrix((value[: ends[-1]], index[: ends[-1]], ends), shape=(cells.shape[0], basis.size))
-
-
-def basis_scores(basis: Basis, cells: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Z W of the rows of cells."""
-    out = np.zeros((cells.shape[0], W.shape[1]))
-    add_scores(basis, cells, np.ascontiguousarray(W), out)
-    return out
 
 
 def fewer_knots(features: Sequence[Feature], count: int) -> list[Feature]:

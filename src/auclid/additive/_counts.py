@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid._generic import kernel
 from auclid._rounding import roundest
 from auclid.additive._basis import Basis
 from auclid.additive._columns import cell_blocks
@@ -102,6 +103,85 @@ def column_bins(counts: ColumnCounts, values: np.ndarray) -> np.ndarray:
     return np.where(missing, -1, np.searchsorted(counts.edges, values, side="right"))
 
 
+class NarrowBins(NamedTuple):
+    """The narrow bins of all columns, one column after the other; before those of each is that of missing cells."""
+
+    edges: np.ndarray
+    edge_first: np.ndarray
+    """Where the edges of each column begin, and the number of edges."""
+    first: np.ndarray
+    """Where the bins of each column begin, and the number of bins."""
+    is_level: np.ndarray
+    """Of each column, whether it is a category."""
+
+    @classmethod
+    def of(cls, columns: Sequence[ColumnCounts]) -> "NarrowBins":
+        """Those of these counts."""
+        edges = [np.zeros(0) if each.edges is None else each.edges for each in columns]
+        return cls(
+            np.concatenate([np.zeros(0), *edges]),
+            np.cumsum([0, *map(len, edges)]).astype(np.int64),
+            np.cumsum([0, *(each.rows.shape[1] + 1 for each in columns)]).astype(np.int64),
+            np.array([each.edges is None for each in columns], dtype=bool),
+        )
+
+
+@kernel(inner=True, allocates=False)
+def bin_of(bins: NarrowBins, j: int, x: float) -> int:
+    """The narrow bin of a value of column j; -1 where it is missing."""
+    if np.isnan(x):
+        return -1
+    if bins.is_level[j]:
+        return int(x)
+    low, high = bins.edge_first[j], bins.edge_first[j + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if bins.edges[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low - bins.edge_first[j]
+
+
+@kernel(allocates=False)
+def add_column_counts(bins: NarrowBins, cells: np.ndarray, masses: np.ndarray, out: np.ndarray) -> None:
+    """Add the mass of each class, and the mass times the value, to the bins of the cells of each row."""
+    for i in range(cells.shape[0]):
+        neg, pos = masses[0, i], masses[1, i]
+        for j in range(cells.shape[1]):
+            x = cells[i, j]
+            at = bins.first[j] + 1 + bin_of(bins, j, x)
+            out[at, 0] += neg
+            out[at, 1] += pos
+            out[at, 2] += (neg + pos) * x
+
+
+@kernel
+def add_pair_counts(
+    bins: NarrowBins,
+    groups: np.ndarray,
+    cells: np.ndarray,
+    masses: np.ndarray,
+    pairs: np.ndarray,
+    widths: np.ndarray,
+    first: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the mass of each class to the cells of each pair, which begin at ``first``; ``groups`` is the group of each
+    bin, -1 where cells are missing."""
+    group, paired = np.zeros(cells.shape[1], dtype=np.int64), np.unique(pairs)
+    for i in range(cells.shape[0]):
+        neg, pos = masses[0, i], masses[1, i]
+        for j in paired:
+            group[j] = groups[bins.first[j] + 1 + bin_of(bins, j, cells[i, j])]
+        for m in range(pairs.shape[0]):
+            a, b = group[pairs[m, 0]], group[pairs[m, 1]]
+            if a >= 0 and b >= 0:
+                cell = first[m] + a * widths[m] + b
+                out[cell, 0] += neg
+                out[cell, 1] += pos
+
+
 class CardCounts(NamedTuple):
     """The counts of all columns and pairs of a card, and how far apart the scores of the classes are."""
 
@@ -114,27 +194,32 @@ class CardCounts(NamedTuple):
 
     def add_columns(self, cells: Any, masses: np.ndarray) -> None:
         """Add rows to the counts of the columns; ``masses`` as of `class_masses`."""
+        bins = NarrowBins.of(self.columns)
+        found = np.zeros((bins.first[-1], 3))
         for rows, block in cell_blocks(cells):
-            for j, values in enumerate(np.ascontiguousarray(block.T)):
-                self._add_column(j, values, masses[:, rows])
+            add_column_counts(bins, block, masses[:, rows], found)
+        for counts, own in zip(self.columns, np.split(found.T, bins.first[1:-1], axis=1), strict=True):
+            counts.missing[:] += own[:2, 0]
+            counts.rows[:] += own[:2, 1:]
+            if counts.edges is not None:
+                counts.total[:] += own[2, 1:]
 
     def add_pairs(self, cells: Any, masses: np.ndarray, pairs: Sequence[Sequence[int]]) -> None:
         """Add rows to the counts of the pairs."""
-        paired = {int(j) for pair in pairs for j in pair}
-        for rows, block in cell_blocks(cells) if paired else ():
-            bins = {j: column_bins(self.columns[j], block[:, j]) for j in paired}
-            for (a, b), counts in zip(pairs, self.pairs, strict=True):
-                _add_pair(counts, bins[a], bins[b], masses[:, rows])
-
-    def _add_column(self, j: int, values: np.ndarray, masses: np.ndarray) -> None:
-        counts = self.columns[j]
-        slot, width = column_bins(counts, values) + 1, counts.rows.shape[1] + 1  # the first is that of missing cells
-        found = np.stack([np.bincount(slot, mass, width) for mass in masses])
-        counts.rows[:] += found[:, 1:]
-        counts.missing[:] += found[:, 0]
-        if counts.edges is not None:
-            total = masses.sum(axis=0) * np.where(slot > 0, values, 0.0)
-            counts.total[:] += np.bincount(slot, total, width)[1:]
+        if not self.pairs:
+            return
+        bins, sides = NarrowBins.of(self.columns), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        groups = np.zeros(bins.first[-1], dtype=np.int64)
+        for pair, counts in zip(sides, self.pairs, strict=True):  # a column has the same groups in all its pairs
+            for j, own in zip(pair, counts.groups, strict=True):
+                groups[bins.first[j] : bins.first[j + 1]] = [-1, *own]
+        shapes = np.array([counts.rows.shape[1:] for counts in self.pairs])
+        first = np.cumsum([0, *shapes.prod(axis=1)])
+        found = np.zeros((first[-1], 2))
+        for rows, block in cell_blocks(cells):
+            add_pair_counts(bins, groups, block, masses[:, rows], sides, shapes[:, 1], first, found)
+        for counts, own in zip(self.pairs, np.split(found.T, first[1:-1], axis=1), strict=True):
+            counts.rows[:] += own.reshape(counts.rows.shape)
 
     def plus(self, cells: Any, positive: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
         """The counts of these rows and of those before; ``positive`` as of `class_masses`."""
@@ -177,14 +262,6 @@ def _scaled_column(counts: ColumnCounts, factors: np.ndarray) -> ColumnCounts:
     if counts.edges is not None:  # the mean of a bin stays what it is
         total = counts.centers * rows.sum(axis=0)
     return ColumnCounts(counts.edges, total, rows, counts.missing * factors)
-
-
-def _add_pair(counts: PairCounts, a: np.ndarray, b: np.ndarray, masses: np.ndarray) -> None:
-    present, width = (a >= 0) & (b >= 0), counts.rows.shape[2]
-    cell = counts.groups[0][a[present]] * width + counts.groups[1][b[present]]
-    for side, mass in enumerate(masses):
-        found = np.bincount(cell, mass[present], counts.rows[side].size)
-        counts.rows[side] += found.reshape(counts.rows[side].shape)
 
 
 def _merged_columns(a: ColumnCounts, b: ColumnCounts) -> ColumnCounts:

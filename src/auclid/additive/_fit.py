@@ -343,7 +343,7 @@ def fit_moments(
     factor: float,
 ) -> tuple[ScorecardFit, float]:
     """What rows that were added up give, times a factor, and the score halfway between their classes."""
-    penalty, terms = _stream_penalty(model, moments), penalty_terms(features, basis)
+    penalty, terms = _stream_penalty(model, moments), penalty_terms(basis)
     selection = ShapeSelection(features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     all_rows, complete = moments.all, moments.complete and basis.size > 0
     w, odds = np.zeros(basis.size), Odds()

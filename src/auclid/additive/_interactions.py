@@ -24,6 +24,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from auclid import _sizes
 from auclid._generic import kernel
@@ -35,6 +36,7 @@ from auclid.additive._selection import (
     KNOT_COUNTS,
     SMOOTHS,
     FitSettings,
+    HeldOutFold,
     ShapeSelection,
     grid_auc,
     held_out_scores,
@@ -99,7 +101,7 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
     total, folds = _fold_moments(basis, _moment_rows(rows._replace(fold=plain.fold), settings.rng))
-    terms = penalty_terms(features, basis)
+    terms = penalty_terms(basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
@@ -162,7 +164,7 @@ def _best_trial(
     aucs_of = _trial_aucs(features, held_out, ranked, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
-    sizes = _grids(held_out.target.size, min(counts[0], len(ranked[-1])))
+    sizes = _grids(features, held_out.target.size, min(counts[0], len(ranked[-1])))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     known = looks[size]
@@ -197,17 +199,16 @@ def _trial_aucs(
         return _training_pairs(by_grid[size], held_out, own[k][:most], k)
 
     def aucs_of(count: int, trials: Sequence[PairTrial], most: int, folds: Sequence[int], size: int) -> np.ndarray:
-        own_fold = [held_out.as_only_fold(k) for k in folds]
-        pairs = zip(folds, own_fold, strict=True)
-        return np.array([_aucs(training(k, most, size), count, trials, only, settings) for k, only in pairs])
+        return np.array([_aucs(training(k, most, size), count, trials, settings) for k in folds])
 
     return aucs_of
 
 
-def _grids(n_rows: int, n_pairs: int) -> tuple[int, ...]:
-    """The sizes of grids that are tried on so many rows with so many pairs."""
+def _grids(features: Sequence[Feature], n_rows: int, n_pairs: int) -> tuple[int, ...]:
+    """The sizes of grids that are tried on so many rows with so many pairs; columns of few values have one size."""
     enough = n_rows >= MIN_ROWS_PER_CELL * n_pairs * FINE_GRID**2
-    return (COARSE_GRID, FINE_GRID) if enough else (COARSE_GRID,)
+    finer = any(len(coarse_places(feature)) > COARSE_GRID for feature in _with_grid(features, FINE_GRID))
+    return (COARSE_GRID, FINE_GRID) if enough and finer else (COARSE_GRID,)
 
 
 def _pair_counts(settings: FitSettings) -> list[int]:
@@ -230,24 +231,26 @@ class _TrainingPairs(NamedTuple):
     basis: Basis
     moments: TrainingMoments
     terms: PenaltyTerms
+    held_out: HeldOutFold
+    """The rows it is judged by."""
 
 
 def _training_pairs(
     features: Sequence[Feature], held_out: CardRows, pairs: list[tuple[int, int]], k: int
 ) -> _TrainingPairs:
     rows, basis = held_out.outside(k)._replace(fold=None), make_basis(features, pairs)
-    return _TrainingPairs(basis, rows.sums(basis).outside(-1), penalty_terms(features, basis))
+    own = HeldOutFold.of(basis, held_out, k)
+    return _TrainingPairs(basis, rows.sums(basis).outside(-1), penalty_terms(basis), own)
 
 
-def _aucs(
-    training: _TrainingPairs, count: int, grid: Sequence[PairTrial], held_out: CardRows, settings: FitSettings
-) -> np.ndarray:
-    """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
-    basis = first_pairs(training.basis, count)
-    moments, terms = training.moments.leading(basis.size), training.terms.leading(basis.size)
-    size = 2.0 * float(np.diag(moments.S).mean()) if settings.alphas is None else 1.0
-    penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
-    return grid_auc([moments], basis, terms, penalties, held_out)[0]
+def _aucs(training: _TrainingPairs, count: int, grid: Sequence[PairTrial], settings: FitSettings) -> np.ndarray:
+    """The AUC on the rows that a fold holds out, with its own first ``count`` pairs, of each penalty."""
+    whole, size = training.basis.size, first_pairs(training.basis, count).size
+    moments, terms = training.moments.leading(size), training.terms.leading(size)
+    first = sparse.eye_array(whole, size, format="csr")
+    unit = 2.0 * float(np.diag(moments.S).mean()) if settings.alphas is None else 1.0
+    penalties = [Penalty(trial.ridge * unit, trial.smooth, trial.focus) for trial in grid]
+    return grid_auc([moments], [training.held_out], terms, penalties, first)[0]
 
 
 def _as_trial(plain: ShapeSelection, settings: FitSettings) -> PairTrial:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
-from auclid.additive._basis import Basis, basis_scores, fewer_knots, knot_map, make_basis
-from auclid.additive._columns import cell_block, cell_blocks
+from auclid.additive._basis import Basis, basis_rows, fewer_knots, knot_map, make_basis
+from auclid.additive._columns import cell_block
 from auclid.additive._features import Feature
 from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, congruence
 from auclid.additive._order_moments import OrderSums, PairMoments
@@ -85,14 +85,22 @@ def _held_out_rows(rows: CardRows, fold: np.ndarray, settings: FitSettings) -> C
     """The rows that are scored: all, or as many as `_sizes.HELD_OUT_ROWS`."""
     index, target = np.flatnonzero(fold >= 0), rows.target.judged_by(settings.metric)
     index = index[target.take(index).drawn(_sizes.HELD_OUT_ROWS, settings.rng)]
-    return CardRows(cell_block(rows.cells, index), target.take(index), fold[index])
+    every = len(index) == len(fold)
+    return CardRows(cell_block(rows.cells, slice(None) if every else index), target.take(index), fold[index])
 
 
 def ridge_unit(moments: ClassMoments | PairMoments) -> float:
     """Twice the mean variance of the basis: the unit in which strengths of the ridge are measured."""
-    variance = np.diag(moments.within)
+    variance = _variances(moments)
     size = float(variance.mean()) if len(variance) else 0.0
     return 2.0 * (size if size > 0.0 else 0.5)
+
+
+def _variances(moments: ClassMoments | PairMoments) -> np.ndarray:
+    """The diagonal of S, without the rest of it."""
+    if isinstance(moments, PairMoments):
+        return np.diag(moments.within)
+    return sum((np.diag(each.scatter) / max(each.n, 1e-300) for each in (moments.pos, moments.neg)), np.zeros(()))
 
 
 def _without_folds(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
@@ -103,7 +111,7 @@ def _without_folds(features: Sequence[Feature], rows: CardRows, settings: FitSet
     usual = FEW_ROWS_PENALTY
     alpha = usual.alpha * ridge_unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, usual.smooth if settings.smooth is None else settings.smooth)
-    return ShapeSelection(thin, [], basis, penalty_terms(thin, basis), penalty, moments, [], None, None, np.nan)
+    return ShapeSelection(thin, [], basis, penalty_terms(basis), penalty, moments, [], None, None, np.nan)
 
 
 class _KnotCount(NamedTuple):
@@ -112,6 +120,8 @@ class _KnotCount(NamedTuple):
     features: list[Feature]
     M: Any
     """As in `knot_map`."""
+    folds: list[TrainingMoments]
+    """The moments of all folds with so many knots."""
     terms: PenaltyTerms
     unit: float
     solution_cache: list[dict[Penalty, np.ndarray]]
@@ -131,11 +141,16 @@ def _select_by_folds(
 ) -> ShapeSelection:
     """The number of knots and the penalties: a whole grid on the fewest knots, then the best one's surroundings."""
     folds, total = list(LazyFolds(sums)), sums.moments()
-    best = _best_of_grids(features, folds, total, sums.basis, held_out, settings)
-    M, thin = best.knots.M, best.knots.features
-    projected = [fold.projected(M) for fold in folds]
-    auc, penalty = _with_focus(projected, sums.basis, held_out, settings, best)
-    basis, terms = make_basis(thin), best.knots.terms
+    few = held_out.at_most(_sizes.JUDGE_ROWS) if held_out.target.size > _sizes.JUDGE_ROWS else held_out
+    judges = held_out_folds(sums.basis, few, len(folds))
+    best = _best_of_grids(features, folds, total, judges, settings, held_out.target.cautious)
+    thin, M, projected, terms = best.knots[:4]
+    auc, penalty = best.auc, best.penalty
+    if _may_focus(settings, best):
+        if few.target.size > _sizes.FOCUS_ROWS:
+            judges = held_out_folds(sums.basis, held_out.at_most(_sizes.FOCUS_ROWS), len(folds))
+        auc, penalty = _with_focus(judges, settings, best)
+    basis = make_basis(thin)
     return ShapeSelection(thin, [], basis, terms, penalty, total.projected(M), projected, held_out, None, auc)
 
 
@@ -143,20 +158,17 @@ def _best_of_grids(
     features: list[Feature],
     folds: list[TrainingMoments],
     total: ClassMoments | PairMoments,
-    basis: Basis,
-    held_out: CardRows,
+    judges: "list[HeldOutFold]",
     settings: FitSettings,
+    cautious: bool,
 ) -> _Best:
     """The best number of knots, and the best penalty with it; no more knots are tried once they do not help."""
     best: _Best | None = None
-    cautious = held_out.target.cautious
-    judges = held_out.at_most(_sizes.JUDGE_ROWS) if held_out.target.size > _sizes.JUDGE_ROWS else held_out
     for count in _knot_counts(features, settings):
-        knots = _knot_count(features, count, total, len(folds))
-        here = [fold.projected(knots.M) for fold in folds]
+        knots = _knot_count(features, count, total, folds)
 
-        def aucs_of(grid: list[Penalty], here: Any = here, knots: _KnotCount = knots) -> np.ndarray:
-            return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
+        def aucs_of(grid: list[Penalty], knots: _KnotCount = knots) -> np.ndarray:
+            return grid_auc(knots.folds, judges, knots.terms, grid, knots.M, knots.solution_cache)
 
         grid = _penalty_grid(settings, knots.unit, best)
         if best is not None and mean_auc(aucs_of([_same_penalty(grid, best, knots)]))[0] <= best.auc:
@@ -220,17 +232,17 @@ def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:
     return [count for count in KNOT_COUNTS if count < 2 * most] or [KNOT_COUNTS[0]]
 
 
-def _with_focus(
-    folds: list[TrainingMoments], basis: Basis, held_out: CardRows, settings: FitSettings, best: _Best
-) -> tuple[float, Penalty]:
+def _may_focus(settings: FitSettings, best: _Best) -> bool:
+    """Whether a focus is looked for, and there are columns to tell apart."""
+    return len(best.knots.terms.starts) >= 3 and settings.alphas is None and not settings.coarse and bool(FOCUSES)
+
+
+def _with_focus(judges: "list[HeldOutFold]", settings: FitSettings, best: _Best) -> tuple[float, Penalty]:
     """AUC and penalty after trying to make columns dearer that add little, where that surely pays."""
     auc, penalty, knots = best
-    if len(knots.terms.starts) < 3 or settings.alphas is not None or settings.coarse or not FOCUSES:
-        return auc, penalty
-    judges = held_out.at_most(_sizes.FOCUS_ROWS)
 
     def gains_of(grid: list[Penalty]) -> np.ndarray:
-        return grid_auc(folds, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
+        return grid_auc(knots.folds, judges, knots.terms, grid, knots.M, knots.solution_cache)
 
     grid = [penalty, *(penalty._replace(focus=focus) for focus in FOCUSES)]
     aucs = gains_of(grid)
@@ -246,12 +258,15 @@ def _with_focus(
     return (auc + float(gain), grid[k]) if sure[k] > 0.0 else (auc, penalty)
 
 
-def _knot_count(features: list[Feature], count: int, total: ClassMoments | PairMoments, n_folds: int) -> _KnotCount:
+def _knot_count(
+    features: list[Feature], count: int, total: ClassMoments | PairMoments, folds: list[TrainingMoments]
+) -> _KnotCount:
     thin = fewer_knots(features, count)
     M = knot_map(features, thin)
     variance = np.diag(congruence(total.within, M))
     size = 2.0 * float(variance.mean()) if len(variance) and variance.mean() > 0.0 else 1.0
-    return _KnotCount(thin, M, penalty_terms(thin, make_basis(thin)), size, [{} for _ in range(n_folds)])
+    projected, terms = [fold.projected(M) for fold in folds], penalty_terms(make_basis(thin))
+    return _KnotCount(thin, M, projected, terms, size, [{} for _ in folds])
 
 
 def _penalty_grid(settings: FitSettings, unit: float, best: _Best | None) -> list[Penalty]:
@@ -283,20 +298,31 @@ def neighbours(values: np.ndarray, value: float) -> np.ndarray:
 # Held-out scores and their AUC
 
 
-def basis_products(basis: Basis, cells: Any, W: np.ndarray) -> np.ndarray:
-    """Z W, of rows by blocks."""
-    out = np.empty((cells.shape[0], W.shape[1]))
-    for rows, block in cell_blocks(cells):
-        out[rows] = basis_scores(basis, block, W)
-    return out
+class HeldOutFold(NamedTuple):
+    """The rows that a fold holds out: finding what a row touches takes longer than scoring it, so it is kept."""
+
+    Z: Any
+    """In the basis, CSR."""
+    target: Any
+    """A `Target`."""
+
+    @classmethod
+    def of(cls, basis: Basis, rows: CardRows, k: int) -> "HeldOutFold":
+        """The rows of fold k."""
+        index = rows.in_fold(k)
+        return cls(basis_rows(basis, rows.cells[index]), rows.target.take(index))
+
+
+def held_out_folds(basis: Basis, rows: CardRows, n_folds: int) -> list[HeldOutFold]:
+    """The rows that each fold holds out."""
+    return [HeldOutFold.of(basis, rows, k) for k in range(n_folds)]
 
 
 def grid_auc(
     folds: Sequence[TrainingMoments],
-    basis: Basis,
+    judges: Sequence[HeldOutFold],
     terms: PenaltyTerms,
     penalties: Sequence[Penalty],
-    held_out: CardRows,
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
@@ -305,11 +331,9 @@ def grid_auc(
     ``solution_cache``: for each fold, as in `directions`.
     """
     aucs = np.full((len(folds), len(penalties)), np.nan)
-    for k, fold in enumerate(folds):
-        rows = held_out.in_fold(k)
+    for k, (fold, judge) in enumerate(zip(folds, judges, strict=True)):
         W = directions(fold.S, fold.delta, terms, penalties, None if solution_cache is None else solution_cache[k])
-        scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W if M is None else M @ W).T)
-        aucs[k] = held_out.target.take(rows).auc(scores)
+        aucs[k] = judge.target.auc(np.ascontiguousarray((judge.Z @ (W if M is None else M @ W)).T))
     return aucs
 
 
@@ -346,5 +370,5 @@ def held_out_scores(
     out = np.zeros(held_out.target.size)
     for k, w in enumerate(weights):
         rows = held_out.in_fold(k)
-        out[rows] = basis_products(basis, held_out.cells[rows], w[:, None])[:, 0] - folds[k].mean @ w
+        out[rows] = basis_rows(basis, held_out.cells[rows]) @ w - folds[k].mean @ w
     return out

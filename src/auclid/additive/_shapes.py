@@ -161,23 +161,27 @@ def _grids(basis: Basis) -> list[slice]:
 @kernel
 def write_contributions(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i, k] = what column or pair k adds to row i."""
+    slot, along = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1])
     for i in range(cells.shape[0]):
-        write_row(card, cells, i, out[i])
+        write_row(card, cells, i, slot, along, out[i])
 
 
 @kernel
 def add_card_scores(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i] += what all columns and pairs add, in their order."""
     parts = np.empty(cells.shape[1] + card.basis.pair_a.shape[0])
+    slot, along = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1])
     for i in range(cells.shape[0]):
-        write_row(card, cells, i, parts)
+        write_row(card, cells, i, slot, along, parts)
         for part in parts:
             out[i] += part
 
 
-@kernel(inner=True)
-def write_row(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
-    """What each column and pair adds to row i."""
+@kernel(inner=True, allocates=False)
+def write_row(
+    card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray
+) -> None:
+    """What each column and pair adds to row i; ``slot`` and ``along`` are room for one entry a column."""
     basis, values, of_missing = card.basis, card.values, card.missing
     first, knots, is_level, d = basis.first, basis.knots, basis.is_level, cells.shape[1]
     for j in range(d):
@@ -191,19 +195,20 @@ def write_row(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
         elif x == knots[low]:  # most zeros of few values
             out[j] = values[low]
         else:
-            slot, t = hat(knots, basis.step, low, high, x)
-            left, right = values[low + slot], values[low + slot + 1]
+            at, t = hat(knots, basis.step, low, high, x)
+            left, right = values[low + at], values[low + at + 1]
             out[j] = left + t * (right - left)
     if basis.pair_a.shape[0] > 0:
-        write_pairs(card, cells, i, out[d:])
+        write_pairs(card, cells, i, slot, along, out)
 
 
-@kernel(inner=True)
-def write_pairs(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
-    """What each pair adds to row i: nothing where a cell is missing."""
+@kernel(inner=True, allocates=False)
+def write_pairs(
+    card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray
+) -> None:
+    """What each pair adds to row i, behind what its columns add: nothing where a cell is missing."""
     basis, grid = card.basis, card.grid
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
-    slot, along = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1])
     find_coarse(basis, cells, i, slot, along)
     for m in range(pair_a.shape[0]):
         a, b, total = pair_a[m], pair_b[m], 0.0
@@ -214,7 +219,7 @@ def write_pairs(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
                 v = (s if side >= 2 else 1.0 - s) * (t if side % 2 else 1.0 - t)
                 if v != 0.0:
                     total += v * grid[at + (width if side >= 2 else 0) + side % 2]
-        out[m] = total
+        out[cells.shape[1] + m] = total
 
 
 def card_scores(card: Card, cells: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ with the roughness w·P·w of the shapes and the costs C of coefficients; and wi
 fall.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,25 +74,56 @@ class PenaltyTerms(NamedTuple):
         return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, counts)
 
 
-def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
+def penalty_terms(basis: Basis) -> PenaltyTerms:
     """P = D'D, where a line of D is a second difference of a numeric shape, or along one way of the grid of a pair."""
-    window = np.arange(3)
+    parts = [_column_roughness(basis), *_grid_roughness(basis)]
+    data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
+    P = sparse.coo_array((data, (row, column)), shape=(basis.size, basis.size))
+    return PenaltyTerms(P, _starts(basis))
+
+
+def _column_roughness(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The entries of P, their rows and their columns, of the columns alone: a slot and the two on each side of it."""
     at, values = second_differences(basis.knots, basis.first, ~basis.is_level)
-    parts = [(basis.place[at[:, None] + window], values)]
+    bands, parts = np.zeros((3, len(basis.place) + 2)), []
+    for left, right in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
+        bands[right - left, at + left] += values[:, left] * values[:, right]  # no two lines are at the same slot
+    for apart, band in enumerate(bands):
+        here = np.flatnonzero(band)
+        row, column, value = basis.place[here], basis.place[here + apart], band[here]
+        used = (row >= 0) & (column >= 0)
+        parts.append((value[used], row[used], column[used]))
+        if apart:
+            parts.append((value[used], column[used], row[used]))
+    data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return data, row, column
+
+
+def _grid_roughness(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The entries of P, their rows and their columns, of the grids of pairs, those of one shape together.
+
+    Of a grid it is P₁ ⊗ I + I ⊗ P₂, with what the coarse knots of its two columns give.
+    """
     at, values = second_differences(basis.coarse_knots, basis.coarse_first, ~basis.is_level)
     ends, size = np.searchsorted(at, basis.coarse_first), np.diff(basis.coarse_first)
-    for first, *pair in zip(basis.pair_first, basis.pair_a, basis.pair_b, strict=True):
-        grid = first + np.arange(size[pair].prod()).reshape(size[pair])
-        for j, lines in zip(pair, (grid.T, grid), strict=True):
-            own = slice(ends[j], ends[j + 1])
-            places = lines[:, at[own, None] - basis.coarse_first[j] + window]
-            parts.append((places.reshape(-1, 3), np.tile(values[own], (len(lines), 1))))
-    places, values = (np.concatenate(each) for each in zip(*parts, strict=True))
-    lines = np.arange(0, values.size + 1, 3)
-    values = np.where(places >= 0, values, 0.0)
-    D = sparse.csr_array((values.ravel(), np.maximum(places, 0).ravel(), lines), shape=(len(values), basis.size))
-    D.eliminate_zeros()
-    return PenaltyTerms((D.T @ D).tocoo(), _starts(basis))
+
+    def line_roughness(j: int) -> np.ndarray:
+        D = np.zeros((ends[j + 1] - ends[j], size[j]))
+        own = slice(ends[j], ends[j + 1])
+        D[np.arange(len(D))[:, None], at[own, None] - basis.coarse_first[j] + np.arange(3)] = values[own]
+        return D.T @ D
+
+    of_column = {j: line_roughness(j) for j in basis.paired.tolist()}
+    shapes = np.stack([size[basis.pair_a], size[basis.pair_b]], axis=1)
+    for shape in np.unique(shapes, axis=0):
+        here = np.flatnonzero((shapes == shape).all(axis=1))
+        P_a, P_b = (np.stack([of_column[j] for j in pair[here].tolist()]) for pair in (basis.pair_a, basis.pair_b))
+        along_a = P_a[:, :, None, :, None] * np.eye(shape[1])[:, None, :]
+        along_b = np.eye(shape[0])[:, None, :, None] * P_b[:, None, :, None, :]
+        grids = (along_a + along_b).reshape(len(here), shape.prod(), shape.prod())
+        m, row, column = np.nonzero(grids)
+        first = basis.pair_first[here][m]
+        yield grids[m, row, column], first + row, first + column
 
 
 def _starts(basis: Basis) -> np.ndarray:

@@ -343,11 +343,6 @@ class CardRows(NamedTuple):
         """About ``limit`` rows, evenly spread."""
         return self.take(self.target.spread(limit))
 
-    def as_only_fold(self, k: int) -> "CardRows":
-        """The rows of fold k, as the only fold."""
-        rows = self.take(self.in_fold(k))
-        return rows._replace(fold=np.zeros(rows.target.size, dtype=np.int64))
-
     def sums(self, basis: Basis) -> BasisSums | OrderSums:
         """The sums of the target, by fold."""
         return self.target.sums(basis, self.cells, self.fold)
