@@ -305,20 +305,24 @@ def _(work: DiagonalWorkspace, strength: float, root: float, v: float) -> float:
     return strength / (np.sqrt(root * root + v * strength) if work.as_printed else root)
 
 
-@step_along_difference.implement(FullWorkspace)
+@step_along_difference.implement(FullWorkspace, fastmath=REORDER)
 def _(
     work: FullWorkspace, rows: RowStruct, i: int, j: int, step: float, gain: float, mean: np.ndarray
 ) -> tuple[float, float]:
     x, g, h = work.x, work.cov_x, work.cov_z
-    root = np.sqrt(gain)
-    for k in range(h.shape[0]):
-        mean[k] += step * h[k]
-        h[k] *= root
-    subtract_outer_product(work.cov, h)
-    along = dot(h, x)
-    for k in range(h.shape[0]):
-        g[k] -= along * h[k]
-    return dot(x, g), dot(x, mean)
+    own = f = along = 0.0
+    for k in range(x.shape[0]):
+        w = mean[k] + step * h[k]
+        mean[k] = w
+        f += w * x[k]
+        along += h[k] * x[k]
+    along *= gain
+    for k in range(x.shape[0]):
+        u = g[k] - along * h[k]
+        g[k] = u
+        own += u * x[k]
+    subtract_outer_product(work.cov, gain, h)
+    return own, f
 
 
 @load_row.implement(DiagonalWorkspace)
@@ -467,9 +471,9 @@ def symmetric_product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel(fastmath={"contract"}, allocates=False, inner=True)
-def subtract_outer_product(A: np.ndarray, h: np.ndarray) -> None:
-    """A -= h h' in the lower triangle of A."""
+def subtract_outer_product(A: np.ndarray, gain: float, h: np.ndarray) -> None:
+    """A -= gain h h' in the lower triangle of A."""
     for r in range(h.shape[0]):
-        a = h[r]
+        a = gain * h[r]
         for k in range(r + 1):
             A[r, k] -= a * h[k]
