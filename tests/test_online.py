@@ -11,7 +11,16 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from auclid import CBR, OAM, LeastSquaresAUC, UniExp, make
-from auclid.solvers.confidence_weighted import confidence_step, subtract_outer_product, symmetric_product
+from auclid.data import kernel_rows
+from auclid.solvers.confidence_weighted import (
+    PENDING,
+    FullCovariance,
+    confidence_step,
+    covariance_product,
+    subtract_pending,
+    symmetric_product,
+    workspace,
+)
 from auclid.solvers.stream import copy_state
 from auclid.solvers.univariate import wright_omega
 from reference_online import cbr, oam, spread, uni_exp
@@ -238,9 +247,17 @@ def test_symmetric_products_and_updates():
         A, x, out = A + A.T, rng.standard_normal(d), np.full(d, np.nan)
         symmetric_product(np.tril(A), x, out)
         np.testing.assert_allclose(out, A @ x, rtol=1e-12, atol=1e-12)
-        B = np.tril(A)
-        subtract_outer_product(B, x)
-        np.testing.assert_allclose(B, np.tril(A - np.outer(x, x)), rtol=1e-12, atol=1e-12)
+        work = workspace(FullCovariance(np.tril(A)), kernel_rows(rng.standard_normal((2, d)), np.zeros(d)), 2, False)
+        B = A.copy()
+        for count in (0, PENDING - 1, PENDING):
+            some = work.pending[:count]
+            some[:], work.n_pending[0] = rng.standard_normal(some.shape), count
+            B -= some.T @ some
+            covariance_product(work, x, out)
+            np.testing.assert_allclose(out, B @ x, rtol=1e-12, atol=1e-12)
+            subtract_pending(work)
+            assert work.n_pending[0] == 0
+            np.testing.assert_allclose(work.cov, np.tril(B), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.jit

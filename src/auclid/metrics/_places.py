@@ -7,6 +7,12 @@ from auclid._generic import kernel
 from auclid.metrics._cells import Cells
 
 MOST_CELLS = 1 << 20
+STRETCH = 1 << 10
+"""Scores whose cells are found at once."""
+
+COMPARED_EACH = 8
+"""Sorted scores in one cell up to which each is compared: nearly always one at the most, so no branch is guessed."""
+
 TOGETHER = 32
 """Scores in one cell up to which they are put in order one by one."""
 
@@ -142,40 +148,50 @@ def deal_out(score: np.ndarray, cells: Cells, out: np.ndarray) -> bool:
     return True
 
 
+@kernel(inner=True)
+def count_twice(ranked: np.ndarray, a: int, b: int, x: float) -> int:
+    """Twice how many of the sorted ``ranked`` lie below x, a tie counted once; all but those from a to b are known."""
+    if b - a <= COMPARED_EACH:
+        twice = 2 * a
+        for k in range(a, b):
+            twice += int(ranked[k] < x) + int(ranked[k] <= x)
+        return twice
+    end = b
+    while a < b:
+        middle = (a + b) >> 1
+        if ranked[middle] < x:
+            a = middle + 1
+        else:
+            b = middle
+    below, b = a, end
+    while a < b:
+        middle = (a + b) >> 1
+        if ranked[middle] <= x:
+            a = middle + 1
+        else:
+            b = middle
+    return below + a
+
+
 @kernel
 def place_twice(ranked: np.ndarray, score: np.ndarray, cells: Cells, out: np.ndarray) -> int:
     """out_j = twice how many of the sorted ``ranked`` lie below score_j, a tie counted once; returns their sum.
 
-    A look into a table of cells leaves a handful to search. An empty ``out`` is left alone.
+    A look into a table of cells leaves a handful to compare. An empty ``out`` is left alone.
     """
     starts = np.zeros(cells.size + 1, np.int64)
     for k in range(ranked.shape[0]):
         starts[cell_of(cells, ranked[k]) + 1] += 1
     for c in range(cells.size):
         starts[c + 1] += starts[c]
-    total, kept = 0, out.shape[0] > 0
-    for j in range(score.shape[0]):
-        x = score[j]
-        c = cell_of(cells, x)
-        a, b = starts[c], starts[c + 1]
-        end = b
-        while a < b:
-            middle = (a + b) >> 1
-            if ranked[middle] < x:
-                a = middle + 1
-            else:
-                b = middle
-        twice = 2 * a
-        if a < end and ranked[a] == x:
-            b = end
-            while a < b:
-                middle = (a + b) >> 1
-                if ranked[middle] <= x:
-                    a = middle + 1
-                else:
-                    b = middle
-            twice = twice // 2 + a
-        total += twice
-        if kept:
-            out[j] = twice
+    total, kept, cell = 0, out.shape[0] > 0, np.empty(STRETCH, np.int32)
+    for first in range(0, score.shape[0], STRETCH):
+        stretch = score[first : first + STRETCH]
+        for j in range(stretch.shape[0]):  # by itself, so that it is vectorized
+            cell[j] = cell_of(cells, stretch[j])
+        for j in range(stretch.shape[0]):
+            twice = count_twice(ranked, starts[cell[j]], starts[cell[j] + 1], stretch[j])
+            total += twice
+            if kept:
+                out[first + j] = twice
     return total

@@ -28,6 +28,10 @@ SUM_ROUNDING = 1e-15
 """Relative errors of means over pairs."""
 
 
+ROUGH_SHARE = 1e-4
+"""The share of the largest b'Kb that numbers as large as those of b can have, below which rough products lose it."""
+
+
 class Gap(NamedTuple):
     """How far an objective may be above the optimum, and a lower bound of the optimum."""
 
@@ -250,6 +254,8 @@ class KernelSpace(Space):
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """K b"""
+        if not w.any():
+            return np.zeros(self.size)
         return linalg.blas.dsymv(1.0, self.K.T, w, lower=1)
 
     def rough_scores(self, w: np.ndarray) -> np.ndarray:
@@ -269,8 +275,10 @@ class KernelSpace(Space):
         return move.scores @ v
 
     def norm(self, v: np.ndarray) -> float:
-        """The square root of b'Kb."""
-        square = float(v @ self.scores(v))
+        """The square root of b'Kb, to three digits."""
+        square = float(v @ self.rough_scores(v))
+        if self._rough is not None and square < ROUGH_SHARE * self._unit * float(np.abs(v).sum()) ** 2:
+            square = float(v @ self.scores(v))
         if square < 0.0 and square < -1e-8 * float(np.abs(v) @ KernelSpace(np.abs(self.K)).scores(np.abs(v))):
             raise ValueError(
                 "The kernel must be positive semidefinite; got one by which a function has a negative squared "

@@ -18,6 +18,9 @@ from auclid.solvers.stream import copy_state
 from auclid.stats.buffers import BufferWindow, ClassBuffers, admit_row, empty_buffers
 from auclid.stats.class_sums import ClassSums, dot, empty_sums, pair_square_lower_bound
 
+PENDING = 4
+"""Steps of a row that a full covariance takes at once: each of its numbers is read and written a fourth as often."""
+
 DUPLICATE_VARIANCE = 1e-300
 """z . cov z below which a pair counts as two equal rows: its reciprocal would overflow."""
 
@@ -51,6 +54,8 @@ class FullWorkspace(NamedTuple):
     cov_x: np.ndarray
     z: np.ndarray  # x_i - x_j
     cov_z: np.ndarray
+    pending: np.ndarray  # (4, d): cov has yet to lose p p' of each of these rows p
+    n_pending: np.ndarray  # (1,)
     as_printed: bool  # whether steps are as printed in the dissertation
 
 
@@ -76,7 +81,8 @@ def workspace(cov: Covariance, rows: RowStruct, count: int, as_printed: bool) ->
     """The work space of kernels, which overwrite the covariance in it, for the first ``count`` of some rows."""
     if isinstance(cov, FullCovariance):
         x, cov_x, z, cov_z = np.zeros((4, len(cov.matrix)))
-        return FullWorkspace(cov.matrix, x, cov_x, z, cov_z, as_printed)
+        pending, n_pending = np.zeros((PENDING, len(cov.matrix))), np.zeros(1, dtype=np.int64)
+        return FullWorkspace(cov.matrix, x, cov_x, z, cov_z, pending, n_pending, as_printed)
     signed = 1.0 if any_negative(rows, count) else 0.0
     return DiagonalWorkspace(cov.variances, np.zeros(len(cov.variances)), signed, as_printed)
 
@@ -204,7 +210,7 @@ def load_row(work: Workspace, rows: RowStruct, i: int) -> float:
 
 @generic
 def unload_row(work: Workspace, rows: RowStruct, i: int) -> None:
-    """Clear row i from the work space."""
+    """Clear row i from the work space; no step is pending any more."""
 
 
 @generic
@@ -256,13 +262,13 @@ def step_along_difference(
 def _(work: FullWorkspace, rows: RowStruct, i: int) -> float:
     work.x[:] = 0.0
     row_axpy(rows, i, 1.0, work.x)
-    symmetric_product(work.cov, work.x, work.cov_x)
+    covariance_product(work, work.x, work.cov_x)
     return dot(work.x, work.cov_x)
 
 
 @unload_row.implement(FullWorkspace)
 def _(work: FullWorkspace, rows: RowStruct, i: int) -> None:
-    pass
+    subtract_pending(work)
 
 
 @cheap_bound.implement(FullWorkspace)
@@ -281,7 +287,7 @@ def _(work: FullWorkspace, rows: RowStruct, j: int, own: float, other: float) ->
 def _(work: FullWorkspace, rows: RowStruct, i: int, j: int, own: float, bound: float) -> float:
     work.z[:] = 0.0
     pair_axpy(rows, i, j, 1.0, work.z)
-    symmetric_product(work.cov, work.z, work.cov_z)
+    covariance_product(work, work.z, work.cov_z)
     return dot(work.z, work.cov_z)
 
 
@@ -305,20 +311,29 @@ def _(work: DiagonalWorkspace, strength: float, root: float, v: float) -> float:
     return strength / (np.sqrt(root * root + v * strength) if work.as_printed else root)
 
 
-@step_along_difference.implement(FullWorkspace)
+@step_along_difference.implement(FullWorkspace, fastmath=REORDER)
 def _(
     work: FullWorkspace, rows: RowStruct, i: int, j: int, step: float, gain: float, mean: np.ndarray
 ) -> tuple[float, float]:
     x, g, h = work.x, work.cov_x, work.cov_z
-    root = np.sqrt(gain)
-    for k in range(h.shape[0]):
-        mean[k] += step * h[k]
-        h[k] *= root
-    subtract_outer_product(work.cov, h)
-    along = dot(h, x)
-    for k in range(h.shape[0]):
-        g[k] -= along * h[k]
-    return dot(x, g), dot(x, mean)
+    own = f = along = 0.0
+    for k in range(x.shape[0]):
+        w = mean[k] + step * h[k]
+        mean[k] = w
+        f += w * x[k]
+        along += h[k] * x[k]
+    along *= gain
+    for k in range(x.shape[0]):
+        u = g[k] - along * h[k]
+        g[k] = u
+        own += u * x[k]
+    root, p = np.sqrt(gain), work.pending[work.n_pending[0]]
+    for k in range(p.shape[0]):
+        p[k] = root * h[k]
+    work.n_pending[0] += 1
+    if work.n_pending[0] == PENDING:
+        subtract_pending(work)
+    return own, f
 
 
 @load_row.implement(DiagonalWorkspace)
@@ -466,10 +481,32 @@ def symmetric_product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
         out[r] = along_p + p[r] * a
 
 
+@kernel(fastmath=REORDER, allocates=False, inner=True)
+def covariance_product(work: FullWorkspace, x: np.ndarray, out: np.ndarray) -> None:
+    """out = cov x, less what steps have not yet taken from cov."""
+    symmetric_product(work.cov, x, out)
+    for e in range(work.n_pending[0]):
+        p = work.pending[e]
+        along = dot(p, x)
+        for k in range(out.shape[0]):
+            out[k] -= along * p[k]
+
+
 @kernel(fastmath={"contract"}, allocates=False, inner=True)
-def subtract_outer_product(A: np.ndarray, h: np.ndarray) -> None:
-    """A -= h h' in the lower triangle of A."""
-    for r in range(h.shape[0]):
-        a = h[r]
-        for k in range(r + 1):
-            A[r, k] -= a * h[k]
+def subtract_pending(work: FullWorkspace) -> None:
+    """cov -= p p' for each pending p, in the lower triangle of cov."""
+    A, pending, count = work.cov, work.pending, work.n_pending[0]
+    p, q, s, t = pending[0], pending[1], pending[2], pending[3]
+    if count == PENDING:
+        for r in range(A.shape[0]):
+            row, a, b, c, e = A[r], p[r], q[r], s[r], t[r]
+            for k in range(r + 1):
+                row[k] -= a * p[k] + b * q[k] + c * s[k] + e * t[k]
+    else:
+        for number in range(count):
+            p = pending[number]
+            for r in range(A.shape[0]):
+                row, a = A[r], p[r]
+                for k in range(r + 1):
+                    row[k] -= a * p[k]
+    work.n_pending[0] = 0
