@@ -85,6 +85,12 @@ def onto_l1_ball(w, radius):
     return np.sign(w) * np.maximum(np.abs(w) - threshold, 0)
 
 
+def fsauc_stages(n):
+    """The length of each of the m = floor(log2(2n / log2 n) / 2) - 1 stages, n / m."""
+    m = max(1, int(np.log2(2 * n / np.log2(n)) // 2) - 1)
+    return [n // m] * m
+
+
 def fsauc(X, y, stages, step, R):
     """The average of the last stage."""
     d, kappa = X.shape[1], max(np.linalg.norm(x) for x in X)

@@ -48,7 +48,9 @@ def weights(model):
 
 def stages(epochs):
     rows = EpochSampler(as_table(X), y == 1)
-    return list(stage_orders(np.random.default_rng(0), rows, epochs, n_stages(N * epochs)))
+    found = list(stage_orders(np.random.default_rng(0), rows, epochs, n_stages(N * epochs)))
+    assert [len(order) for order in found] == paper.fsauc_stages(N * epochs)
+    return found
 
 
 LINEAR = {
@@ -248,6 +250,8 @@ def test_a_kernel_method_is_its_map_and_its_pseudo_code(name):
 def test_a_batch_kernel_method_is_its_map_and_has_no_gradient_left(name):
     gamma = {} if name == "NBAM" else {"gamma": 0.5}
     model = fitted(name, n_components=12, alpha=0.1, tol=1e-13, **gamma)
+    if name == "NBAM":
+        assert model.feature_map_.gamma_ == pytest.approx(1.0 / np.sum(X.var(axis=0)), rel=1e-12)
     Z = mapped_rows(model, "landmarks" if name == "NBAM" else "phases")
     mine = model.feature_map_.transform(X)
     np.testing.assert_allclose(mine @ mine.T, Z @ Z.T, rtol=1e-10, atol=1e-10)
@@ -336,6 +340,42 @@ def test_ss_rank_boost_is_its_pseudo_code(name):
     )
 
 
+LANDMARKS = {"n_components": 1600, "rows_per_landmark": None, "gamma": "variance"}
+SIZES = {
+    "SPAM-L2 SPAM-NET SOLAM SOLAM-L2 FSAUC OPAUC Uni-Exp": {"n_epochs": 1},
+    "OPAUCr": {"n_epochs": 1, "rank": 50},
+    "AdaOAM": {"n_epochs": 1, "delta": 0.5},
+    "OAM OAMseq OAMgra": {"n_epochs": 1, "buffer_size": 100},
+    "CBR-RS CBR-FIFO CBR-diag": {"n_epochs": 1, "buffer_size": 50, "confidence": 0.7},
+    "SAM ASAM PSAM": {"n_epochs": 15},
+    "NBAM": LANDMARKS,
+    "NSAM NASAM NPSAM NSOLAM": LANDMARKS | {"n_epochs": 15},
+    "NOAMseq NOAMgra": LANDMARKS | {"n_epochs": 1, "buffer_size": 100},
+    "FBAM": {"n_components": 1600},
+    "FASAM": {"n_components": 1600, "n_epochs": 15},
+    "FOAM": {"n_components": 300, "n_epochs": 1, "buffer_size": 100},
+    "FCBR-RS FCBR-FIFO": {"n_components": 300, "n_epochs": 1, "buffer_size": 50, "confidence": 0.7},
+    "SVMpAUC": {"max_fpr": 0.1},
+    "TopPush": {"max_fpr": "top"},
+    "RBF-RankSVM-subsample": {"subsample": 0.2},
+    "SAMULT PNU-AUC PU-AUC NU-AUC": {"n_components": None},
+    "QSG-S2AUC": {"offset": 0, "loss": "square"},
+}
+"""What the papers' sections of experiments print: passes, buffers, confidences, landmarks. Elsewhere tests set them."""
+
+
+@pytest.mark.parametrize(("names", "sizes"), SIZES.items())
+def test_published_sizes_are_the_printed_ones(names, sizes):
+    for name in names.split():
+        params = {key.split("__")[-1]: value for key, value in make(name, published=True).get_params().items()}
+        assert {key: params[key] for key in sizes} == sizes, name
+
+
+def test_every_published_form_has_its_sizes():
+    named = set(" ".join(SIZES).split())
+    assert {method.name for method in algorithms() if method.published is not None} <= named
+
+
 def test_printed_forms_are_not_the_defaults():
     """The switch matters: each form that says it differs gives other scores than the default."""
     for method in algorithms():
@@ -343,7 +383,7 @@ def test_printed_forms_are_not_the_defaults():
             assert repr(make(method.name, published=True)) != repr(make(method.name)), method.name
 
 
-OURS = {"LeastSquaresAUCCV", "Scorecard", "FactorizationRanker", "OrderedRanker", "SurvivalRanker"}
+OURS = {method.name for method in algorithms() if method.ours}
 """No paper prints an algorithm for these."""
 
 
@@ -361,5 +401,5 @@ def compared_names():
 def test_every_name_of_the_registry_is_transcribed():
     registry = {method.name for method in algorithms()}
     assert registry - OURS == set(compared_names())
-    assert all(method.published is None for method in algorithms() if method.name in OURS)
-    assert OURS < registry
+    assert all(method.published is None and not method.differs for method in algorithms() if method.ours)
+    assert OURS == {"LeastSquaresAUCCV", "Scorecard", "FactorizationRanker", "OrderedRanker", "SurvivalRanker"}

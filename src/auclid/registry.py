@@ -66,6 +66,8 @@ class Method(NamedTuple):
     """What builds the paper's algorithm, or the parameters that give it, where the defaults differ from it."""
     target: str = "classes"
     """What y holds: two "classes", "levels" or "times"."""
+    ours: bool = False
+    """Whether no paper prints its algorithm: the reference is what it builds on."""
 
     def builder(self, published: bool) -> Callable[..., Any]:
         """What builds it, as published or with our defaults."""
@@ -151,7 +153,7 @@ SMALL_STEP = {"step": 2.0**-6}
 
 SQUARE = [
     Method("B-LS-SVM", LeastSquaresAUC, GAO, "the exact square-loss answer in one mergeable pass"),
-    Method("LeastSquaresAUCCV", LeastSquaresAUCCV, GAO, "the same with alpha cross-validated", online=False),
+    Method("LeastSquaresAUCCV", LeastSquaresAUCCV, GAO, "the same with alpha cross-validated", online=False, ours=True),
     Method("SPAM-L2", SPAM, NATOLE, "wide sparse rows, streams", differs=OWN_SPAM, published=PUBLISHED_SPAM),
     Method(
         "SPAM-NET",
@@ -517,12 +519,18 @@ SEMI = [
 
 HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
 
-ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one shape a column, and pairs")]
+ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one shape a column, and pairs", ours=True)]
 
 RENDLE = "Rendle 2010, Factorization machines"
 
 FACTORIZED = [
-    Method("FactorizationRanker", FactorizationRanker, RENDLE, "wide one-hot rows: users and items, words, categories"),
+    Method(
+        "FactorizationRanker",
+        FactorizationRanker,
+        RENDLE,
+        "wide one-hot rows: users and items, words, categories",
+        ours=True,
+    ),
 ]
 
 FREUND = "Freund, Iyer, Schapire & Singer 2003, An efficient boosting algorithm for combining preferences"
@@ -539,8 +547,23 @@ LEE = "Lee & Lin 2014, Large-scale linear RankSVM"
 VAN_BELLE = "Van Belle, Pelckmans, Suykens & Van Huffel 2007, Support vector machines for survival analysis"
 
 ORDERED_METHODS = [
-    Method("OrderedRanker", OrderedRanker, LEE, "levels, numbers, documents within queries", target="levels"),
-    Method("SurvivalRanker", SurvivalRanker, VAN_BELLE, "censored times", online=False, target="times"),
+    Method(
+        "OrderedRanker",
+        OrderedRanker,
+        LEE,
+        "levels, numbers, documents within queries",
+        target="levels",
+        ours=True,
+    ),
+    Method(
+        "SurvivalRanker",
+        SurvivalRanker,
+        VAN_BELLE,
+        "censored times",
+        online=False,
+        target="times",
+        ours=True,
+    ),
 ]
 
 METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *FACTORIZED, *ADDITIVE, *BOOST, *SEMI]
@@ -556,6 +579,7 @@ def algorithms() -> list[Method]:
     Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``, and
     ``differs``: where the name's defaults are not the paper's algorithm, and which parameters give that; empty if they
     are. ``make(name, published=True)`` gives it. ``target`` is what y holds: two "classes", "levels" or "times".
+    ``ours`` is whether no paper prints the algorithm; the reference is then what it builds on.
 
     Examples
     --------

@@ -69,18 +69,18 @@ class Finding(NamedTuple):
         """The figure that decides it."""
         if not self.compared:
             return self.claim.why
-        rule = f" within {self.claim.margin:g}" if self.claim.margin else ""
         unit = " s" if self.claim.measure in ("seconds", "time") else ""
         word = "Faster" if unit else "Better"
+        word = f"At most {self.claim.margin:g} worse" if self.claim.margin else word
         text = (
-            f"{word}{rule} in {self.won} of {counted(self.compared, 'comparison')} on "
+            f"{word} in {self.won} of {counted(self.compared, 'comparison')} on "
             f"{counted(self.datasets, 'dataset')}, {counted(self.runs, 'run')} or more of each; "
             f"median difference {signed(self.median)}{unit}."
         )
         if not self.is_enough:
             return f"{text} {TEXTS['claims']['too_few']}"
         if self.verdict == FAILS:
-            return f"{text} Not always on {', '.join(self.lost)}. {self.claim.why}".strip()
+            return f"{text} Lost on {', '.join(self.lost)}. {self.claim.why}".strip()
         return text
 
 

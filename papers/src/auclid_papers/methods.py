@@ -50,6 +50,25 @@ def build(name: str, params: Settings, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(states, seed))
 
 
+def has_published_form(name: str, settings: Settings) -> bool:
+    """Whether a protocol builds the algorithm that the paper prints, up to what the protocol itself sets.
+
+    Examples
+    --------
+    >>> from auclid_papers.methods import has_published_form
+    >>> has_published_form("OAMseq", {"grid": {"C": [1.0]}, "fixed": {}})
+    True
+    >>> has_published_form("OAM", {"grid": {"C": [1.0]}, "fixed": {}})
+    False
+    """
+    if name in BASELINES | ESTIMATORS:
+        return True
+    params = parameters(settings, candidates(settings)[0])
+    mine, printed = (build(name, params | more, 0).get_params() for more in ({}, {"published": True}))
+    parts = {"feature_map", "ranker"}  # their own parameters are compared
+    return mine.keys() == printed.keys() and all(repr(mine[key]) == repr(printed[key]) for key in mine.keys() - parts)
+
+
 # --- kernel methods: the methods of a run share a feature map if they ask for the same one --------------------------
 
 _last_features: dict[tuple, tuple[np.ndarray, np.ndarray, float]] = {}

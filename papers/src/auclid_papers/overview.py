@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -56,7 +57,8 @@ def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
     links = [link(name, title) for name, title in OTHER_PAGES.items()]
     links.append(Markdown(f"[All values with our results, one a line, to sort and filter]({VALUES_FILE})"))
     body = table(pd.DataFrame(rows, columns=heads, dtype=object))
-    blocks = [lead, body, heading("Read next"), bullets(links), *_misses(frame), *_uncovered(frame)]
+    after = [heading("Read next"), bullets(links), *_misses(frame), *_uncovered(frame, results)]
+    blocks = [lead, body, TEXTS["index"]["legend"], *after]
     return "Every table and figure of the papers, rerun", blocks
 
 
@@ -78,12 +80,18 @@ def _misses(frame: pd.DataFrame) -> list[str]:
     return [heading("Missed on the papers' own data"), lead, body]
 
 
-def _uncovered(frame: pd.DataFrame) -> list[str]:
-    """The section on what is not covered: methods without a published form in the record, and values without data."""
-    lost = int((frame["status"] == "missing").sum())
-    names = variants.without_published_form()
+def _uncovered(frame: pd.DataFrame, results: pd.DataFrame) -> list[str]:
+    """The section on what is not covered: values without data, and cells that were not run in the printed form."""
+    lost, tables = int((frame["status"] == "missing").sum()), [one for one in experiments().values() if one.covers]
+    cells = list(chain.from_iterable(variants.own_forms(one, results) for one in tables))
+    rerun = [cell for cell in cells if cell.rerun]
+    names = sorted({cell.method for cell in cells} - {cell.method for cell in rerun})
     but = f", but for {', '.join(names)}" if names else ""
-    forms = f"Every name with a table was also run as published{but}; notes by the tables name the cells that were not."
+    forms = (
+        f"In {counted(len(cells), 'cell')} of the tables our form of the method is not the one that the paper prints. "
+        f"Every name with a table was also run in the printed form{but}: {len(rerun)} of these cells. The chapters and "
+        "papers name the others, below the heading of each table."
+    )
     return [heading("Not covered"), f"{counted(lost, 'value')} of datasets that we do not have. {forms}"]
 
 

@@ -118,6 +118,7 @@ class Report:
         blocks: list[str] = []
         for one in sorted(own, key=lambda one: one.kind == "table"):
             blocks += [md.heading(one.title), f"Published: {one.full}", f"Here: {one.reduced}"]
+            blocks += [variants.only_our_form(one, self.results)] if one.kind == "table" else []
             blocks += self.tables(one) if one.kind == "table" else self.figures(one)
             for other in variants.variants(one.id):
                 blocks += variants.section(other, self.results) if other.beside[0] == one.id else []

@@ -1,16 +1,17 @@
 """Cells rerun with other settings, such as the printed ranges: the comparison, and what a beaten value comes from."""
 
+import itertools
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from auclid import algorithms
 from auclid_papers.comparison import MARKS, published, statistics, verdict
 from auclid_papers.definitions import Experiment, experiments, grid_values
 from auclid_papers.intervals import standard_error
 from auclid_papers.markdown import TEXTS, Notes, bullets, counted, heading, signed, spread, table
+from auclid_papers.methods import has_published_form
 
 SCALED = "-scaled"
 """The end of the id of a variant that changes the scaling only."""
@@ -126,13 +127,35 @@ def published_tally(results: pd.DataFrame) -> dict[str, Counter]:
     return found
 
 
-def without_published_form() -> list[str]:
-    """The methods of the papers' tables that differ from their papers and have no rerun as published, sorted."""
-    different = {method.name for method in algorithms() if method.differs}
-    tables = [one for one in experiments().values() if one.covers]
-    names = {m.name for one in tables for m in one.methods if m.published and m.registry_name in different}
-    reruns = [one for one in experiments().values() if one.beside and one.form == PUBLISHED]
-    return sorted(names - {method.name for one in reruns for method in one.methods})
+class OwnForm(NamedTuple):
+    """A cell of a paper's table that has our form of a method, where the paper prints another one."""
+
+    method: str
+    dataset: str
+    rerun: bool  # whether it was also run in the form that the paper prints
+
+
+def own_forms(one: Experiment, results: pd.DataFrame) -> list[OwnForm]:
+    """The cells of a paper's table in which our form of a method is not the printed one."""
+    run = set(results[["experiment", "dataset", "method"]].itertuples(index=False, name=None))
+    reruns = [other for other in variants(one.id) if other.form == PUBLISHED]
+    found = []
+    for method, dataset in itertools.product(filter(lambda m: m.published, one.methods), one.datasets):
+        cell = dataset.published, method.name
+        if (one.id, *cell) in run and not has_published_form(method.registry_name, one.settings(dataset, method)):
+            rerun = any((other.id, *cell) in run for other in reruns)
+            found.append(OwnForm(method.name, dataset.published, rerun))
+    return found
+
+
+def only_our_form(one: Experiment, results: pd.DataFrame) -> str:
+    """A sentence on the cells of a table that were not run in the printed form; empty if all were."""
+    waiting: dict[str, list[str]] = {}
+    for cell in own_forms(one, results):
+        if not cell.rerun:
+            waiting.setdefault(cell.method, []).append(cell.dataset)
+    parts = [f"{method} on {', '.join(datasets)}" for method, datasets in waiting.items()]
+    return f"Not run in the form that the paper prints: {'; '.join(parts)}." if parts else ""
 
 
 def section(one: Experiment, results: pd.DataFrame) -> list[str]:
@@ -209,6 +232,6 @@ def _gain_sentences(form: str, cells: pd.DataFrame) -> str:
     gains = cells["difference"]
     ends = f", from {signed(gains.min())} to {signed(gains.max())}" if len(gains) > 1 else ""
     return (
-        f"Met or beaten {form}: {met} of {counted(len(cells), 'cell')}; with our defaults on the same runs: {default}. "
+        f"Met or beaten, {form}: {met} of {counted(len(cells), 'cell')}; our defaults on the same runs: {default}. "
         f"Median difference, our defaults minus {form}: {signed(gains.median())}{ends}."
     )

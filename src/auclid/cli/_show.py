@@ -204,10 +204,11 @@ def methods(records: "Iterable[Method]") -> None:
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
         if method.differs:
             different.setdefault(method.differs, []).append(method.name)
-        name, form = f"[{OURS}]{escape(method.name)}[/]", "differs" if method.differs else "as published"
+        form = "ours" if method.ours else "differs" if method.differs else "as published"
+        name = f"[{OURS}]{escape(method.name)}[/]"
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
-    say("Where the defaults differ from the paper's algorithm:")
+    say("Where the defaults differ from the paper's algorithm (of ours, no paper prints one):")
     for text, names in different.items():
         say(f"- [{OURS}]{escape(', '.join(names))}[/]: {escape(text)}")
     say("Levels and times: auclid fit --ordered, or --event and --time.")
