@@ -209,7 +209,8 @@ def _tell_ranks(found: TableComparison) -> None:
         table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
     Console().print(table)
     friedman = "" if found.pvalue != found.pvalue else f"; Friedman's test of all: p {likely(found.pvalue, '= ')}"
-    _show.say(f"Mean ranks less than {found.critical_difference:.2f} apart do not differ significantly (Nemenyi){friedman}.")
+    apart = f"{found.critical_difference:.2f} apart"
+    _show.say(f"Mean ranks less than {apart} do not differ significantly (Nemenyi){friedman}.")
 
 
 def _figures(model: ComparedModel) -> tuple[str, ...]:
