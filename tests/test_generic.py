@@ -1,5 +1,6 @@
 """Generic functions: one body a struct, the same in Python and in kernels, and a clear sentence otherwise."""
 
+import gc
 import pickle
 from typing import NamedTuple
 
@@ -155,3 +156,18 @@ def test_only_signatures_of_our_own_structs_are_kept_on_disk():
     assert not _only_own_structs([types.float64, typeof(Box(1.0))])
     assert not _only_own_structs([typeof((1.0, (2, Box(1.0))))])
     assert not _only_own_structs([typeof((Box(1.0), Box(2.0)))])
+
+
+@pytest.mark.jit
+@pytest.mark.parametrize("collects", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(collects):
+    scales = np.ones(3, dtype=np.float32 if collects else np.int32)  # a signature that is compiled here
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert total_area(Circle(1.0), scales) == 9.0
+        assert gc.isenabled() == collects
+        with pytest.raises(Exception, match="area"):
+            total_area(Line(2.0), scales)
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()

@@ -180,7 +180,7 @@ def sweep_saddle(
         t += 1.0
         x0, x1, q = updated_row_products(means, rows, i, products)
         p, size = n[1] / (n[0] + n[1]), row_scale(mean_square)
-        max_row_square = max(max_row_square, q)
+        max_row_square = q if q > max_row_square else max_row_square  # compiling min or max would take longer
         radius = scaled_radius(steps, size)
         step = weight = zeta / np.sqrt(t)
         if automatic:
@@ -197,7 +197,8 @@ def sweep_saddle(
         if shrink < min_scale:  # w nearly vanishes: rounding of the row's part would swamp its share of the average
             factors = renormalize(v, rest, factors)
         step_along_row(v, rest, factors, rows, i, move)
-        w_square = shrink * shrink * max(0.0, w_square + move * (2.0 * score + move * q))
+        w_square += move * (2.0 * score + move * q)
+        w_square = shrink * shrink * w_square if w_square > 0.0 else 0.0
         if w_square > radius * radius:
             shrink *= radius / np.sqrt(w_square)
             w_square = radius * radius
@@ -253,9 +254,10 @@ def expected_ascent(alpha: float, projections: np.ndarray, p: float, step: float
 def clip_aux(aux: np.ndarray, radius: float, max_row_square: float) -> None:
     """Enforce |a|, |b| <= radius kappa and |alpha| <= 2 radius kappa, where kappa^2 = max_row_square."""
     bound = radius * np.sqrt(max_row_square) if max_row_square > 0.0 else 0.0
-    aux[0] = min(max(aux[0], -bound), bound)
-    aux[1] = min(max(aux[1], -bound), bound)
-    aux[2] = min(max(aux[2], -2.0 * bound), 2.0 * bound)
+    for k in range(3):
+        limit = 2.0 * bound if k == 2 else bound
+        if abs(aux[k]) > limit:
+            aux[k] = limit if aux[k] > 0.0 else -limit
 
 
 class SaddleProblem(NamedTuple):
