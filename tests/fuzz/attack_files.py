@@ -308,14 +308,20 @@ def attack(content: bytes, size: int, rows: Any = None) -> None:
 
 def use_part(model: Any, rows: Any) -> None:
     """What one may do with a part of scikit-learn."""
+    before = _children()
     for name in ("transform", "predict_proba", "decision_function", "predict", "get_feature_names_out"):
         _quietly(model, name, *([] if name == "get_feature_names_out" else [rows]))
     if isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and rows.ndim == 2:
         _quietly(model, "transform", sparse.csr_matrix(rows))
         _quietly(model, "predict", sparse.csr_matrix(rows))
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    if children.exists() and children.read_text().strip():
+    if _children() - before:
         raise Found("processes started", f"by a {type(model).__name__}")
+
+
+def _children() -> set[str]:
+    """The processes that this one has started and that still run, where the system lists them."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    return set(children.read_text().split()) if children.exists() else set()
 
 
 class Acting(HTMLParser):
