@@ -54,6 +54,11 @@ def _(shape):
 
 
 @kernel
+def twice_area(shape, scale):
+    return 2.0 * area(shape, scale)
+
+
+@kernel
 def total_area(shape, scales):
     total = 0.0
     for scale in scales:
@@ -171,3 +176,15 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(collects):
         assert gc.isenabled() == collects
     finally:
         gc.enable()
+
+
+@pytest.mark.jit
+def test_llvm_optimizes_a_kernel_but_not_what_is_inlined_into_it(monkeypatch):
+    from numba.core.codegen import CPUCodeLibrary
+
+    optimize, names = CPUCodeLibrary._optimize_final_module, []
+    monkeypatch.setattr(
+        CPUCodeLibrary, "_optimize_final_module", lambda library: names.append(library.name) or optimize(library)
+    )
+    assert twice_area(Box(2.0), 3.0) == 36.0
+    assert "twice_area" in names and "_" not in names  # a body registered by `implement` is called _

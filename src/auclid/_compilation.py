@@ -19,12 +19,35 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.extending import lower_builtin, overload, register_jitable, type_callable
 from numba.misc.appdirs import AppDirs
 
 PACKAGE = Path(__file__).resolve().parent
 
-INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+
+class _InlinedLibrary(JITCodeLibrary):
+    """The code of a function that is inlined wherever it is called: LLVM optimizes it there, and not here as well."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave the code as it is."""
+
+
+class _InlinedCompiler(Compiler):
+    """Numba's compiler of functions that are always inlined."""
+
+    def define_pipelines(self) -> Any:
+        self.state.library = _InlinedLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+INTERNAL_OPTIONS: Any = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "forceinline": True,
+    "pipeline_class": _InlinedCompiler,
+}
 """Numba options of code that only compiled code calls. The wrapper for calls from Python takes a third of the compile
 time. Rows and states are some seventy machine words: a call passes all of them, which takes longer than the arithmetic
 of a row of thirty columns, so these functions are inlined whatever LLVM estimates."""
@@ -103,8 +126,9 @@ def _prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 
 def source_files() -> list[Path]:
-    """Every file of the package that defines kernels or structs."""
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if _defines_compiled_code(path.read_bytes())]
+    """Every file of the package that defines kernels or structs, and this one, which says how they are compiled."""
+    own = Path(__file__).resolve()
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path == own or _defines_compiled_code(path.read_bytes())]
 
 
 def _defines_compiled_code(source: bytes) -> bool:
