@@ -28,7 +28,10 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 class _InlinedLibrary(JITCodeLibrary):
-    """The code of a function that is inlined wherever it is called: LLVM optimizes it there, and not here as well."""
+    """The code of a function that is inlined wherever it is called: LLVM optimizes it there, and not here as well.
+
+    Functions with fast-math flags are not compiled so: their loops are vectorized less well once they are inlined.
+    """
 
     def _optimize_final_module(self) -> None:
         """Leave the code as it is."""
@@ -42,12 +45,7 @@ class _InlinedCompiler(Compiler):
         return super().define_pipelines()
 
 
-INTERNAL_OPTIONS: Any = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "forceinline": True,
-    "pipeline_class": _InlinedCompiler,
-}
+INTERNAL_OPTIONS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
 """Numba options of code that only compiled code calls. The wrapper for calls from Python takes a third of the compile
 time. Rows and states are some seventy machine words: a call passes all of them, which takes longer than the arithmetic
 of a row of thirty columns, so these functions are inlined whatever LLVM estimates."""
@@ -84,11 +82,17 @@ def _without_collections(compile_signature: Callable[..., Any]) -> Callable[...,
 
 def register_inner_kernel(function: Callable[..., Any], fastmath: bool | set[str], allocates: bool) -> None:
     """Let kernels call a function; Python goes on calling it as it is."""
-    register_jitable(**(_options(fastmath, allocates) | INTERNAL_OPTIONS))(function)
+    register_jitable(**_inlined(_options(fastmath, allocates)))(function)
 
 
 def _options(fastmath: bool | set[str], allocates: bool) -> dict[str, Any]:
     return {"nogil": True, "fastmath": fastmath, "_nrt": allocates, "no_cfunc_wrapper": True}
+
+
+def _inlined(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a function that only compiled code calls."""
+    compiler = {} if options.get("fastmath") else {"pipeline_class": _InlinedCompiler}
+    return INTERNAL_OPTIONS | compiler | options
 
 
 def register_implementation(
@@ -96,9 +100,7 @@ def register_implementation(
 ) -> None:
     """Let kernels call a generic function with a struct of this class."""
 
-    options: Any = {**INTERNAL_OPTIONS, **jit_options}
-
-    @overload(dispatcher, strict=False, jit_options=options)
+    @overload(dispatcher, strict=False, jit_options=_inlined(jit_options))
     def select(struct: Any, *args: Any) -> Callable[..., Any] | None:
         return body if getattr(struct, "instance_class", None) is struct_class else None
 
