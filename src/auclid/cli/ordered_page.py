@@ -9,7 +9,7 @@ import numpy as np
 from auclid._hints import count_of
 from auclid._page import filled, header, named_row, number_table
 from auclid._page import page as whole_page
-from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
+from auclid._page.svg import Frame, nice, span
 from auclid.cli.ordered_rows import OrderedTable
 from auclid.cli.plots import forest_plot
 from auclid.cli.verdict import likely, signed
@@ -109,10 +109,8 @@ def _time_plot(result: OrderedResult) -> str:
     body = [frame.axes("time", "AUC of events by then", *ticks)]
     for row, over in reversed(found):
         css = "rival" if row.is_baseline else "ours"
-        edge = np.concatenate([over.times, over.times[::-1]]), np.concatenate([over.low, over.high[::-1]])
-        body.append(f'<path class="band {css}" d="{frame.path(*edge)}Z"/>')
-        line = frame.path(over.times, over.auc)
-        body.append(f'<path class="line {css}" d="{line}"><title>{escape(row.name)}</title></path>')
+        body.append(frame.band(over.times, over.low, over.high, f"band {css}"))
+        body.append(frame.line(over.times, over.auc, f"line {css}", row.name))
     return frame.svg("AUC over time", "".join(body))
 
 
@@ -124,10 +122,8 @@ def _group_plot(result: OrderedResult, row: ComparedModel) -> tuple[str, str]:
     top = 1.08 * float(counts.max())
     frame = Frame((0.0, 1.0), (0.0, top))
     body = [frame.axes("AUC within a group", "groups", np.linspace(0.0, 1.0, 6), nice(0.0, top, 4))]
-    x, y = np.repeat(GROUP_BINS, 2), np.concatenate([[0.0], np.repeat(counts, 2), [0.0]])
-    body.append(f'<path class="bars {"rival" if row.is_baseline else "ours"}" d="{frame.path(x, y)}Z"/>')
-    at = float(frame.across(mean.auc))
-    body.append(f'<line class="cut" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+    body.append(frame.histogram(GROUP_BINS, counts, f"bars {'rival' if row.is_baseline else 'ours'}"))
+    body.append(frame.vertical(mean.auc, "cut"))
     caption = (
         f"{len(found):,} groups with rows of both levels. Their mean by size is {mean.auc:.4f}, 95 % interval "
         f"over groups {mean.low:.4f} to {mean.high:.4f}."

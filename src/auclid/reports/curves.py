@@ -17,9 +17,10 @@ SCORE_BARS = 40
 
 
 def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
+    """(fpr, tpr) along the edge of a band around a ROC curve, there and back; as many points as can be seen."""
     keep = thin(curve.fpr, curve.tpr, PIXELS)
-    return edges(Curve(*(part[keep] for part in curve)), LEVEL)
+    upper, lower = edges(Curve(*(part[keep] for part in curve)), LEVEL)
+    return np.append(upper[0], lower[0][::-1]), np.append(upper[1], lower[1][::-1])
 
 
 def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
