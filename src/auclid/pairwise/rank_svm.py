@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
-from auclid.base import LinearRanker
+from auclid.base import LinearRanker, linear_attributes
 from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import (
@@ -203,9 +203,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
         state = initial_state(minimised, penalty, self.tol)
-        look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
-        shown = (None, None) if rows.partitioned else (X, y)
-        for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
+        # Of rows in parts callbacks see the weights alone: the threshold would take a pass.
+        look = (lambda: linear_attributes(state.point.w)) if rows.partitioned else (lambda: fitted_attributes(state))
+        seen = (None, None) if rows.partitioned else (X, y)
+        for _ in fit_iterations(self, self.max_iter, look, *seen):
             if state.finished:
                 break
             state = state.step()
@@ -240,13 +241,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         return dataset_objective(rows, given, settings)
 
 
-def weights_alone(state: newton.State) -> dict[str, np.ndarray]:
-    """The fitted attributes as they would be now, for callbacks: the threshold would take a pass."""
-    return {"coef_": state.point.w.reshape(1, -1), "intercept_": np.zeros(1)}
-
-
 def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:
     """The fitted attributes as they would be now, for callbacks."""
     pairs, point = state.point.objective.pairs, state.point
-    threshold = best_threshold(pairs.is_pos, point.scores, pairs.weight)
-    return {"coef_": point.w.reshape(1, -1), "intercept_": np.array([-threshold])}
+    return linear_attributes(point.w, best_threshold(pairs.is_pos, point.scores, pairs.weight))
