@@ -445,7 +445,7 @@ def ranked_pairs(
 
 
 def _histogram_rows(held_out: CardRows, score: np.ndarray, n_pairs: int) -> tuple[CardRows, np.ndarray]:
-    """The rows that histograms of so many pairs come from, with their scores: all, or every so manieth."""
+    """The rows for the histograms of ``n_pairs`` pairs, with their scores: all, or every k-th."""
     at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * n_pairs / _sizes.MAX_HISTOGRAM_CELLS)))]
     return held_out.take(at), score[at]
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from auclid._hints import joined
 from auclid._page import signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
@@ -89,7 +90,7 @@ def _listed(names: list[str]) -> str:
     """Names in a sentence; of many the first ones, and how many others there are."""
     if len(names) > MAX_NAMES:
         names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined(names)
 
 
 def verdict(found: "ModelComparison", max_fpr: float = 1.0) -> str:

@@ -192,7 +192,7 @@ def itself(value: Any) -> Any:
 
 
 def delayed_tree_sum(level: list, add: Callable) -> Any:
-    """A promise of the sum of promises, in pairs, pairs of pairs and so on."""
+    """The delayed sum of delayed values, in pairs, pairs of pairs and so on."""
     while len(level) > 1:
         level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
     return level[0]
@@ -324,20 +324,20 @@ def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
     texts = [name for name in X.columns if str(name) in found and found[str(name)].is_categorical]
     if not texts:
         return found
-    meet, add = dask.delayed(met, pure=True), dask.delayed(merge_encodings, pure=True)
+    learn, add = dask.delayed(block_encodings, pure=True), dask.delayed(merge_encodings, pure=True)
     start = {str(name): found[str(name)] for name in texts}
-    return {**found, **delayed_tree_sum([meet(block, start) for block in promises(X[texts])], add).compute()}
+    return {**found, **delayed_tree_sum([learn(block, start) for block in delayed_parts(X[texts])], add).compute()}
 
 
-def met(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
+def block_encodings(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
     """What the numbers of these columns stand for in one partition."""
     known = {name: ColumnEncoding(each.kind, each.source_type) for name, each in start.items()}
     block_numbers(block, "a partition", known)
     return known
 
 
-def promises(collection: Any) -> Any:
-    """A promise of each partition, one for each that the collection says it has.
+def delayed_parts(collection: Any) -> Any:
+    """The delayed partitions, one for each that the collection says it has.
 
     dask joins small files when few columns of them are read: labels would then lie in fewer pieces than their rows.
     """
@@ -347,20 +347,20 @@ def promises(collection: Any) -> Any:
 
 
 def _row_blocks(X: Any) -> list:
-    """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
-    blocks = promises(X)
+    """The delayed rows of each partition; of an array cut in columns too, a list of them."""
+    blocks = delayed_parts(X)
     if isinstance(blocks, np.ndarray):
         return [row[0] if len(row) == 1 else list(row) for row in blocks.reshape(blocks.shape[0], -1)]
     return list(blocks)
 
 
 def column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
-    """A promise of each partition's labels or weights."""
+    """The delayed labels or weights of each partition."""
     if y is None:
         return None
     if not is_dask(y):
         return _cut(owner, name, y, X)
-    parts = list(np.ravel(promises(y)))
+    parts = list(np.ravel(delayed_parts(y)))
     if len(parts) != count:
         raise ValueError(
             f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
@@ -416,12 +416,12 @@ class LazyTransform(NamedTuple):
     name: str
     """The name of the array: it changes where entries are assigned."""
     given: list
-    """A promise of each partition."""
+    """The delayed partitions."""
     function: Callable
 
 
 def transform_inputs(X: Any) -> list:
-    """A promise of `TransformInput` for each partition of an array that `lazily` gave; else none."""
+    """A delayed `TransformInput` for each partition of an array that `lazily` gave; else none."""
     transform = getattr(X, "auclid_transform", None)
     if transform is None or transform.name != X.name:
         return []
@@ -450,12 +450,12 @@ def apply_whole(function: Callable, part: Any) -> Any:
 def partition_calls(
     owner: str, X: Any, function: Callable, allow_missing: bool = False, allow_categorical: bool = False
 ) -> list:
-    """A promise of function(rows) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
+    """The delayed function(rows) of each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
     return _calls(apply_whole, function, _given_rows(owner, X, allow_missing, allow_categorical))
 
 
 def _calls(how: Callable, function: Callable, given: list) -> list:
-    """A promise of how(function, partition) for each partition."""
+    """The delayed how(function, partition) of each partition."""
     import dask
 
     call, shared = dask.delayed(how, pure=True), dask.delayed(function, pure=True, traverse=False)
@@ -463,7 +463,7 @@ def _calls(how: Callable, function: Callable, given: list) -> list:
 
 
 def _given_rows(owner: str, X: Any, allow_missing: bool, allow_categorical: bool) -> list:
-    """A promise of each partition: of a frame as it comes where columns may be texts and some are, else of a `Part`."""
+    """The delayed partitions: frames as they come where columns may be texts and some are, else `Part`s."""
     if allow_categorical and other_columns(X, "iuf"):
         return _row_blocks(X)
     return DaskDataset(owner, X, allow_missing=allow_missing)._parts
@@ -477,7 +477,7 @@ def vector_parts(
 
     first = next(column for column in [*columns, y] if is_dask(column))
     given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
-    count = len(np.ravel(promises(first)))
+    count = len(np.ravel(delayed_parts(first)))
     *scores, labels, weights = (
         column_parts(owner, name, column, first, count) or [None] * count for name, column in given
     )

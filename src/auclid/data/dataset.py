@@ -341,7 +341,7 @@ class PartitionedTable(Table):
             yield slice(start, stop), X
 
     def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
-        """An order in which each row is met once: parts in random order, the rows of a few parts mixed."""
+        """An order that visits each row once: parts in random order, the rows of a few parts mixed."""
         if not shuffle:
             return np.arange(self.shape[0])
         ends, drawn = self._ends, rng.permutation(len(self._ends) - 1)

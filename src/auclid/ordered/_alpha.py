@@ -66,7 +66,7 @@ def _mean_square(table: Table, order: PairOrder) -> float:
 
 
 def _sample(table: Table, order: PairOrder) -> tuple[Table, PairOrder]:
-    """Up to `MOST_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
+    """Up to `_sizes.MAX_ALPHA_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
     n_groups = len(order.group_ends) - 1
     if len(order.rows) <= _sizes.MAX_ALPHA_ROWS:
         chosen = np.sort(order.rows)

@@ -17,7 +17,7 @@ from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
+from auclid.stats.labelled import LabelledDataset, drawn_places, drawn_rows, joined, keep_only
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.pair_sums import (
     ActiveBlock,
@@ -311,4 +311,4 @@ def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
 def sample_and_means(part: Part, wanted: list) -> tuple[Any, Totals]:
     """The sampled rows of a part, and its class means."""
     assert part.y is not None
-    return part_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))
+    return drawn_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))

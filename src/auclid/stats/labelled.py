@@ -211,12 +211,12 @@ def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
 
 def sampled(rows: LabelledDataset, sizes: list[int]) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows."""
-    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes))))
+    return joined(rows.parts.compute(rows.parts.map(drawn_rows, drawn_places(rows, sizes))))
 
 
 def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
     """What `sampled` gives, and where in each part its rows are."""
-    found = rows.parts.compute(rows.parts.map(part_rows_at, drawn_places(rows, sizes)))
+    found = rows.parts.compute(rows.parts.map(drawn_rows_at, drawn_places(rows, sizes)))
     return joined([each for each, _ in found]), [at for _, at in found]
 
 
@@ -299,12 +299,12 @@ def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
     return together, np.concatenate([each[1] for each in found]), weight
 
 
-def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def drawn_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """The rows of a part that are wanted, by their place among those of their set."""
-    return part_rows_at(part, wanted)[0]
+    return drawn_rows_at(part, wanted)[0]
 
 
-def part_rows_at(
+def drawn_rows_at(
     part: Part, wanted: list[list[np.ndarray]]
 ) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
     """The rows of a part that are wanted, by their place among those of their set; and where in the part they are."""
