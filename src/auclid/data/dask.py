@@ -125,8 +125,8 @@ class DaskDataset(Dataset):
     def label_counts(self) -> list[dict]:
         """Of each partition {label: LabelCount}, without a look at X."""
         count = self._dask.delayed(counted, pure=True)
-        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels or ())]
-        return self.compute(self._dask.delayed(list)(found))
+        counts = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels or ())]
+        return self.compute(self._dask.delayed(list)(counts))
 
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = self._with(self._parts, (*self._steps, step))
@@ -165,12 +165,12 @@ def aligned(value: Any) -> Any:
 
 def counted(owner: str, number: int, y: Any, weight: Any) -> dict:
     """{label: LabelCount} of a partition; None stands for missing labels."""
-    labels, found = np.asarray(y), {}
+    labels, counts = np.asarray(y), {}
     weight = checked_weight(owner, number, weight)
     for level, here in _kinds(labels):
         if here.any():
-            found[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
-    return found
+            counts[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
+    return counts
 
 
 def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
@@ -318,15 +318,15 @@ def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
 
     if not hasattr(X, "columns"):
         return {}
-    found = dict(FrameReader(X._meta, ColumnSelection()).encodings)
+    encodings = dict(FrameReader(X._meta, ColumnSelection()).encodings)
     objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
-    found.update({str(name): ColumnEncoding("text", "object") for name in objects})
-    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_categorical]
+    encodings.update({str(name): ColumnEncoding("text", "object") for name in objects})
+    texts = [name for name in X.columns if str(name) in encodings and encodings[str(name)].is_categorical]
     if not texts:
-        return found
+        return encodings
     learn, add = dask.delayed(block_encodings, pure=True), dask.delayed(merge_encodings, pure=True)
-    start = {str(name): found[str(name)] for name in texts}
-    return {**found, **delayed_tree_sum([learn(block, start) for block in delayed_parts(X[texts])], add).compute()}
+    start = {str(name): encodings[str(name)] for name in texts}
+    return {**encodings, **delayed_tree_sum([learn(block, start) for block in delayed_parts(X[texts])], add).compute()}
 
 
 def block_encodings(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
@@ -341,9 +341,9 @@ def delayed_parts(collection: Any) -> Any:
 
     dask joins small files when few columns of them are read: labels would then lie in fewer pieces than their rows.
     """
-    found = collection.to_delayed()
-    joined = hasattr(collection, "npartitions") and np.ndim(found) < 2 and len(found) != collection.npartitions
-    return collection.to_delayed(optimize_graph=False) if joined else found
+    parts = collection.to_delayed()
+    joined = hasattr(collection, "npartitions") and np.ndim(parts) < 2 and len(parts) != collection.npartitions
+    return collection.to_delayed(optimize_graph=False) if joined else parts
 
 
 def _row_blocks(X: Any) -> list:
@@ -469,9 +469,7 @@ def _given_rows(owner: str, X: Any, allow_missing: bool, allow_categorical: bool
     return DaskDataset(owner, X, allow_missing=allow_missing)._parts
 
 
-def vector_parts(
-    owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True
-) -> DaskDataset:
+def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True) -> DaskDataset:
     """Labels, scores (a column each) and weights of the same partitions; scores may be infinite where only ranked."""
     import dask
 
@@ -486,8 +484,7 @@ def vector_parts(
     parts._owner = owner
     parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
     parts._parts = [
-        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked)
-        for k in range(count)
+        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked) for k in range(count)
     ]
     parts._labels = list(zip(labels, weights, strict=True))
     return parts

@@ -284,14 +284,14 @@ def subtrees(numbered: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
     ``numbered`` are some of the values with their numbers among all. So parts of the tree are summed up side by side.
     """
-    found: list[tuple[int, Any]] = []
+    sums: list[tuple[int, Any]] = []
     for number, value in numbered:
         level = 0
-        while number >> level & 1 and found and found[-1][0] == level:
-            value = found.pop()[1] + value
+        while number >> level & 1 and sums and sums[-1][0] == level:
+            value = sums.pop()[1] + value
             level += 1
-        found.append((level, value))
-    return found
+        sums.append((level, value))
+    return sums
 
 
 def whole(trees: Iterable[tuple[int, Any]]) -> Any:
@@ -331,9 +331,7 @@ class PartitionedTable(Table):
         index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
         wanted, places = np.unique(index, return_inverse=True)
         cuts = np.searchsorted(wanted, self._ends)
-        X = self._dataset.take(
-            [wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)]
-        )
+        X = self._dataset.take([wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)])
         return X if np.array_equal(wanted, index) else X[places]
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:

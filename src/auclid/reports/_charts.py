@@ -23,10 +23,10 @@ VIEWS = {
 
 def charts(models: list[Numbers]) -> dict[str, str]:
     """The SVG of each view; views that no model has numbers for are left out."""
-    found = {"roc": _roc(models), "pr": _precision_recall(models), "lift": _lift(models)}
+    views = {"roc": _roc(models), "pr": _precision_recall(models), "lift": _lift(models)}
     if any(model.reliability is not None for model in models):
-        found |= {"calibration": _calibration(models), "benefit": _benefit(models)}
-    return found
+        views |= {"calibration": _calibration(models), "benefit": _benefit(models)}
+    return views
 
 
 def _svg(frame: Frame, view: str, axes: str, parts: list[str], models: list[Numbers]) -> str:
@@ -98,12 +98,12 @@ def _lift(models: list[Numbers]) -> str:
 def _calibration(models: list[Numbers]) -> str:
     frame, parts = Frame((0.0, 1.0), (0.0, 1.0)), []
     for model in models:
-        found = model.reliability
-        if found is None:
+        bins = model.reliability
+        if bins is None:
             parts.append("")
             continue
-        part = frame.band(found.line_at, found.line_low, found.line_high) + frame.line(found.line_at, found.line)
-        for x, y, low, high in zip(found.predicted, found.observed, found.low, found.high, strict=True):
+        part = frame.band(bins.line_at, bins.line_low, bins.line_high) + frame.line(bins.line_at, bins.line)
+        for x, y, low, high in zip(bins.predicted, bins.observed, bins.low, bins.high, strict=True):
             part += frame.vertical(x, "line", (low, high)) + frame.dot(x, y, "dot", 3.5)
         parts.append(part)
     axes = frame.axes("predicted probability", "share of positives", UNIT, UNIT)
@@ -118,13 +118,13 @@ def _benefit(models: list[Numbers]) -> str:
     frame = Frame((0.0, right), (-0.2 * top, 1.05 * top))
     parts = []
     for model in models:
-        found = model.benefit
-        if found is None:
+        benefit = model.benefit
+        if benefit is None:
             parts.append("")
             continue
-        low, high = (np.clip(edge, *frame.y) for edge in (found.low, found.high))
-        line = frame.line(found.threshold, np.clip(found.net_benefit, *frame.y))
-        parts.append(frame.band(found.threshold, low, high) + line)
+        low, high = (np.clip(edge, *frame.y) for edge in (benefit.low, benefit.high))
+        line = frame.line(benefit.threshold, np.clip(benefit.net_benefit, *frame.y))
+        parts.append(frame.band(benefit.threshold, low, high) + line)
     ticks = nice(0.0, right), nice(*frame.y)
     axes = frame.axes("threshold probability", "net benefit", *ticks, y_format="{:.3g}".format)
     seen = known[0].treat_all >= frame.y[0]

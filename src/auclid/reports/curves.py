@@ -39,15 +39,15 @@ def stops(curve: Any, must: Sequence[int] = (), points: int = CURVE_POINTS) -> n
 
 def alternatives(is_pos: np.ndarray, scores: np.ndarray, curve: Any) -> list[tuple[str, int]]:
     """[(name, number of a threshold of the curve)]: Youden's, the most accurate one, and some by a bound."""
-    found = []
+    points = []
     for name, criterion in (("Youden's J (TPR − FPR)", "youden"), ("most rows right", "accuracy")):
         point = operating_point(is_pos, scores, criterion=criterion)
-        found.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
+        points.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
     for bound in (0.01, 0.05, 0.1):
-        found.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
+        points.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
     for bound in (0.8, 0.9, 0.95):
-        found.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
-    return found
+        points.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
+    return points
 
 
 def lift_ends(rows: int) -> np.ndarray:

@@ -299,11 +299,11 @@ def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
     size = max(2000, 10 * rows.parts.width, _sizes.SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
-    found = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
-    means = found[0][1]
-    for _, more in found[1:]:
+    parts = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
+    means = parts[0][1]
+    for _, more in parts[1:]:
         means = means + more
-    X, label, weight = joined([each for each, _ in found])
+    X, label, weight = joined([each for each, _ in parts])
     few: Dataset = keep_only(rows, rarer_class(rows))
     return PartitionedSpace(rows, few, LinearSpace(as_table(X)), tuple(means)), Pairs(label == 1, weight)
 

@@ -216,8 +216,8 @@ def sampled(rows: LabelledDataset, sizes: list[int]) -> tuple[Any, np.ndarray, n
 
 def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
     """What `sampled` gives, and where in each part its rows are."""
-    found = rows.parts.compute(rows.parts.map(drawn_rows_at, drawn_places(rows, sizes)))
-    return joined([each for each, _ in found]), [at for _, at in found]
+    parts = rows.parts.compute(rows.parts.map(drawn_rows_at, drawn_places(rows, sizes)))
+    return joined([each for each, _ in parts]), [at for _, at in parts]
 
 
 def drawn_places(rows: LabelledDataset, sizes: list[int]) -> list[list[np.ndarray]]:
@@ -272,14 +272,14 @@ def balanced_sample(rows: LabelledDataset, limit: int | None) -> BoundedSample:
 
 def all_rows(rows: LabelledDataset) -> BoundedSample:
     """All rows, of any weight, in their order."""
-    found, places = rows.parts.compute(rows.parts.map(part_all)), [np.arange(n) for n in rows.every.sum(axis=1)]
-    return BoundedSample(*joined(found), places, True)
+    parts, places = rows.parts.compute(rows.parts.map(part_all)), [np.arange(n) for n in rows.every.sum(axis=1)]
+    return BoundedSample(*joined(parts), places, True)
 
 
 def _sample_of_sizes(rows: LabelledDataset, sizes: list[int]) -> BoundedSample:
     counts = rows.counts.sum(axis=0)
-    found, places = sampled_at(rows, sizes)
-    return BoundedSample(*found, places, bool((np.asarray(sizes) >= counts).all()))
+    rows_of_sets, places = sampled_at(rows, sizes)
+    return BoundedSample(*rows_of_sets, places, bool((np.asarray(sizes) >= counts).all()))
 
 
 def part_all(part: Part) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -289,14 +289,14 @@ def part_all(part: Part) -> tuple[Any, np.ndarray, np.ndarray | None]:
     return X, part.y, part.weight
 
 
-def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def joined(parts: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Rows, sets and weights of several parts, in one piece."""
-    if len(found) == 1:
-        return found[0]
-    X = [each[0] for each in found]
-    weight = None if found[0][2] is None else np.concatenate([each[2] for each in found])
+    if len(parts) == 1:
+        return parts[0]
+    X = [each[0] for each in parts]
+    weight = None if parts[0][2] is None else np.concatenate([each[2] for each in parts])
     together = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
-    return together, np.concatenate([each[1] for each in found]), weight
+    return together, np.concatenate([each[1] for each in parts]), weight
 
 
 def drawn_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
