@@ -11,7 +11,7 @@ from auclid.additive._basis import Basis
 from auclid.additive._moments import BasisSums, class_sums
 from auclid.additive._order_moments import OrderSums
 from auclid.data import as_table
-from auclid.data.dataset import MemoryDataset
+from auclid.data.memory import MemoryDataset
 from auclid.metrics._concordance import right_pairs
 from auclid.ordered._rows import OrderedRows, Outcome
 from auclid.solvers import newton

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import as_table, gathered
 from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, first_nonfinite
-from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
+from auclid.data.dataset import Dataset, Part, apply, itself, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
-from auclid.data.memory import as_table, gathered
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
@@ -184,11 +184,6 @@ def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
     if labels.dtype == object:
         missing = np.array([label is None or label != label for label in labels], dtype=bool)
     return [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
-
-
-def itself(value: Any) -> Any:
-    """The value."""
-    return value
 
 
 def delayed_tree_sum(level: list, add: Callable) -> Any:

@@ -242,8 +242,8 @@ def tail_pvalues(drawn: np.ndarray, at: float, estimate: float, errors: Errors, 
         tail = _last_share(values, share, sign * at)
         # z solves Phi^-1(tail) = bias + (bias + z) / (1 - speed (bias + z)), as `ends` has it, for a lower end.
         lean, quick = sign * bias, sign * speed
-        apart = ndtri(tail) - lean
-        z = apart / (1.0 + quick * apart) - lean if 1.0 + quick * apart > 0.0 else np.inf
+        deviate = ndtri(tail) - lean
+        z = deviate / (1.0 + quick * deviate) - lean if 1.0 + quick * deviate > 0.0 else np.inf
         pvalue = float(stdtr(errors.freedom, z / _wider(errors)))
         if tail <= share[1]:
             pvalue = min(pvalue, _deviation_pvalue(drawn, at, estimate, errors, sign))

@@ -203,10 +203,9 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
         state = initial_state(minimised, penalty, self.tol)
-        # Of rows in parts callbacks see the weights alone: the threshold would take a pass.
-        look = (lambda: linear_attributes(state.point.w)) if rows.partitioned else (lambda: fitted_attributes(state))
+        attributes = weights_alone if rows.partitioned else fitted_attributes
         seen = (None, None) if rows.partitioned else (X, y)
-        for _ in fit_iterations(self, self.max_iter, look, *seen):
+        for _ in fit_iterations(self, self.max_iter, lambda: attributes(state), *seen):
             if state.finished:
                 break
             state = state.step()
@@ -239,6 +238,11 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
             given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows, self.metric)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
+
+
+def weights_alone(state: newton.State) -> dict[str, np.ndarray]:
+    """The fitted attributes as they would be now, for callbacks; the threshold of rows in parts would take a pass."""
+    return linear_attributes(state.point.w)
 
 
 def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:

@@ -106,8 +106,8 @@ class PairPoint:
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
-        bent = sum(c * active.square_product(move.scores) for c, active in self.active)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+        slopes = sum(c * active.square_product(move.scores) for c, active in self.active)
+        return self.objective.space.gradient(slopes) + self.objective.alpha * move.w
 
     def slope_along(self, move: Move) -> float:
         """The derivative of the objective along a direction."""
@@ -546,8 +546,8 @@ class SmoothLossPoint(PairPoint):
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
-        bent = self.sums.product(move.scores)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+        slopes = self.sums.product(move.scores)
+        return self.objective.space.gradient(slopes) + self.objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import as_table
 from auclid.data.dataset import Dataset, Part, Totals
-from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.labelled import LabelledDataset, drawn_places, drawn_rows, joined, keep_only

@@ -168,11 +168,11 @@ class SPAM(StreamRanker):
         problem = solver.problem(table, is_pos, weight, summary)
         state, midpoint = solver.init(problem), class_midpoint(summary.total, summary.n)
 
-        def look() -> dict[str, np.ndarray]:
+        def attributes() -> dict[str, np.ndarray]:
             return linear_attributes(state.w.copy(), state.w @ midpoint)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            for number in fit_iterations(self, self.n_epochs, look, X, y):
+            for number in fit_iterations(self, self.n_epochs, attributes, X, y):
                 state = solver.epoch(table, centre, problem, state, rng)
                 self.n_iter_ = number + 1
         self._publish_fit(rows, state.w)

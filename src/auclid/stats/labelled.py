@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
+from auclid.data.array_tables import as_table
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.labels import LabelCount, label_count
-from auclid.data.memory import as_table
+from auclid.data.memory import MemoryDataset
 from auclid.data.table import Table
 from auclid.stats.moments import ClassMoments, grouped_moments
 from auclid.stats.weights import rescale_weights

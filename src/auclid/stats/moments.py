@@ -10,8 +10,8 @@ import numpy as np
 from auclid import _sizes
 from auclid._generic import REORDER, kernel
 from auclid._threads import thread_map
+from auclid.data.array_tables import DenseTable, as_table
 from auclid.data.blocks import Block, centre_rows, gram_matrix, is_sparse, row_squared_norms
-from auclid.data.memory import DenseTable, as_table
 from auclid.data.table import Table, slices
 
 PENDING_BYTES, MAX_PENDING_ROWS = 1 << 18, 496

@@ -15,11 +15,12 @@ from sklearn.utils.validation import _check_y
 from auclid import _sizes
 from auclid.data import Table
 from auclid.data.dask import DaskDataset
-from auclid.data.dataset import Dataset, MemoryDataset
+from auclid.data.dataset import Dataset
 from auclid.data.encoding import column_names, is_frame
 from auclid.data.files import Rows
 from auclid.data.labels import LabelCount, label_count
 from auclid.data.mapped import is_label, mapped
+from auclid.data.memory import MemoryDataset
 from auclid.stats.labelled import LabelledDataset, coded, numbered
 from auclid.validation import vectors
 from auclid.validation.rows import (
