@@ -35,6 +35,12 @@ class Part(NamedTuple):
     y: np.ndarray | None
     weight: np.ndarray | None
 
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels of a part that has some."""
+        assert self.y is not None
+        return self.y
+
     def members(self, label: Any) -> np.ndarray:
         """The places of the rows of a label that weigh something."""
         here = self.y == label

@@ -62,7 +62,7 @@ class Evaluated(NamedTuple):
 
 def part_scores(part: Part, w: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of a part's rows."""
-    own = np.ones(len(part.y)) if part.weight is None else part.weight / largest  # type: ignore[arg-type]
+    own = np.ones(len(part.labels)) if part.weight is None else part.weight / largest
     return as_table(part.X).matmul(w), own
 
 
@@ -78,10 +78,8 @@ def rank(scores: list[tuple[np.ndarray, np.ndarray]], sign: float) -> Ranked:
 
 def _placed(part: Part, task: PartTask, scores: np.ndarray, ranked: Ranked) -> tuple[np.ndarray, list]:
     """The rows of a part that are of the larger class, and where each lies in the other for each of the hinges."""
-    assert part.y is not None
-    here = part.y == task.many
-    at = np.flatnonzero(here if part.weight is None else here & (part.weight > 0.0))
-    own = np.ones(len(at)) if part.weight is None else part.weight[at] / task.largest
+    at = part.members(task.many)
+    own = part.weights(at) / task.largest
     score = task.sign * (scores[at] - ranked.centre)
     few = ranked.few
     return at, [(c, ActiveBlock(few, score, own, r, count_below(few.score - r, score))) for c, r in task.hinges]
@@ -310,5 +308,4 @@ def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
 
 def sample_and_means(part: Part, wanted: list) -> tuple[Any, Totals]:
     """The sampled rows of a part, and its class means."""
-    assert part.y is not None
-    return drawn_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))
+    return drawn_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.labels, 2, part.weight, full=False))

@@ -130,10 +130,9 @@ class StratifiedFolds(NamedTuple):
 
     def kinds(self, part: Part) -> np.ndarray:
         """The kind of each row."""
-        assert part.y is not None
         if part.weight is None or self.ends.shape[0] == 2:
-            return part.y
-        return np.where(part.weight > 0.0, part.y, 2)
+            return part.labels
+        return np.where(part.weight > 0.0, part.labels, 2)
 
     def of(self, part: Part) -> np.ndarray:
         """The fold of each row."""
@@ -172,8 +171,7 @@ def _by_first(rows: LabelledDataset, separate: bool) -> list[int]:
 
 def part_fold_moments(part: Part, folds: StratifiedFolds) -> Totals:
     """The moments of negatives and positives of each fold of a part: two a fold."""
-    assert part.y is not None
-    group = part.y + 2 * folds.of(part)
+    group = part.labels + 2 * folds.of(part)
     return Totals(grouped_moments(as_table(part.X), group, 2 * folds.ends.shape[1], part.weight))
 
 

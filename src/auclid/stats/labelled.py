@@ -161,8 +161,7 @@ def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
 
 def part_is_set(number: int, part: Part) -> Part:
     """A part labelled by whether its rows are of a set."""
-    assert part.y is not None
-    return part._replace(y=(part.y == number).astype(np.int8))
+    return part._replace(y=(part.labels == number).astype(np.int8))
 
 
 def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
@@ -183,14 +182,12 @@ def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
 
 def coded(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its class in place of each label."""
-    assert part.y is not None
-    return part._replace(y=(part.y == classes[1]).astype(np.int8))
+    return part._replace(y=(part.labels == classes[1]).astype(np.int8))
 
 
 def numbered(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its class, of two or more, in place of each label."""
-    assert part.y is not None
-    return part._replace(y=np.searchsorted(classes, part.y))
+    return part._replace(y=np.searchsorted(classes, part.labels))
 
 
 def set_moments(rows: LabelledDataset, n_sets: int) -> Totals:
@@ -206,8 +203,7 @@ def class_moments_of(rows: LabelledDataset, full: bool = True) -> ClassMoments:
 
 def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
     """The moments of each set of one part."""
-    assert part.y is not None
-    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight, full))
+    return Totals(grouped_moments(as_table(part.X), part.labels, n_sets, part.weight, full))
 
 
 def sampled(rows: LabelledDataset, sizes: list[int]) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -285,9 +281,8 @@ def _sample_of_sizes(rows: LabelledDataset, sizes: list[int]) -> BoundedSample:
 
 def part_all(part: Part) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Rows, sets and weights of a part."""
-    assert part.y is not None
     X = part.X.part(slice(None)) if isinstance(part.X, Table) else part.X
-    return X, part.y, part.weight
+    return X, part.labels, part.weight
 
 
 def joined(parts: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -309,20 +304,18 @@ def drawn_rows_at(
     part: Part, wanted: list[list[np.ndarray]]
 ) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
     """The rows of a part that are wanted, by their place among those of their set; and where in the part they are."""
-    assert part.y is not None
-    weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
+    weighed = part.labels if part.weight is None else np.where(part.weight > 0.0, part.labels, -1)
     places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
     at = np.sort(np.concatenate(places))
     X = as_table(part.X).part(at)
-    return (X, part.y[at], None if part.weight is None else part.weight[at]), at
+    return (X, part.labels[at], None if part.weight is None else part.weight[at]), at
 
 
 def rows_of_set(number: int, part: Part) -> Part:
     """The rows of one set, of positive weight."""
-    assert part.y is not None
     at = part.members(number)
     X = as_table(part.X).part(at)
-    return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
+    return part._replace(X=X, y=part.labels[at], weight=None if part.weight is None else part.weight[at])
 
 
 def keep_only(rows: LabelledDataset, number: int) -> Dataset:
