@@ -472,16 +472,16 @@ def _logistic(sample: Sample, X: np.ndarray, offset: np.ndarray) -> _Line:
     for _ in range(NEWTON_STEPS):
         mean = expit(offset + X @ beta)
         slope = X.T @ (weight * (y - mean))
-        bend = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X + 1e-12 * np.eye(X.shape[1])
-        step = np.linalg.solve(bend, slope)
+        hessian = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X + 1e-12 * np.eye(X.shape[1])
+        step = np.linalg.solve(hessian, slope)
         while (moved := _likelihood(sample.is_pos, offset + X @ (beta + step), weight)) < value - 1e-12 * abs(value):
             step = 0.5 * step
         beta, gain, value = beta + step, moved - value, moved
         if abs(gain) <= 1e-12 * (1.0 + abs(value)):
             break
     mean = expit(offset + X @ beta)
-    bend = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X
-    inverse = np.linalg.pinv(bend)
+    hessian = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X
+    inverse = np.linalg.pinv(hessian)
     model_based = sample.weight is None and sample.cluster is None
     if model_based:
         return _Line(beta, inverse, value, True)

@@ -572,14 +572,14 @@ class SmoothLoss(RegularizedPairLoss):
         return LossSums(self.loss, self.pairs, scores)
 
     def stair_scores(self, sums: Any) -> Sequence[np.ndarray]:
-        """Some scores of each class, whose margins say where the loss bends."""
+        """Some scores of each class, whose margins say where the loss is curved."""
         return [part[:: max(1, len(part) // STAIR_SCORES)] for part in sums.scores]
 
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Squared hinges that bend as the loss does in the middle of each eighth of the margins, and nowhere else."""
+    """Squared hinges with the curvature that the loss has in the middle of each eighth of the margins."""
     margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STAIR_STEPS + 1)))
     edges, middles = np.append(margins[2::2], margins[-1] + 1.0), np.append(margins[1::2], margins[-1])
-    bends = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
-    falls = 0.5 * -np.diff(np.append(bends, 0.0))
-    return tuple((float(c), float(edge)) for c, edge in zip(falls, edges[: len(bends)], strict=True))
+    curvatures = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
+    falls = 0.5 * -np.diff(np.append(curvatures, 0.0))
+    return tuple((float(c), float(edge)) for c, edge in zip(falls, edges[: len(curvatures)], strict=True))
