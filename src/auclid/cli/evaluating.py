@@ -63,16 +63,16 @@ def _measured(
     return evaluation.evaluate(measured, options)
 
 
-def _tell_evaluation(result: Evaluation, title: str) -> None:
-    options = result.options
-    _show.remarks(result.notes)
-    _tell_figures(result)
+def _tell_evaluation(found: Evaluation, title: str) -> None:
+    options = found.options
+    _show.remarks(found.notes)
+    _tell_figures(found)
     if options.plot is not None:
-        evaluation.draw(result, options.plot)
+        evaluation.draw(found, options.plot)
         _show.say(escape(f"Picture: {options.plot}"))
     if options.html is not None:
         with replacing(options.html, "w") as file:
-            file.write(evaluation.page(result, title))
+            file.write(evaluation.page(found, title))
         _show.say(escape(f"Report: {options.html}"))
 
 
