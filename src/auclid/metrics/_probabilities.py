@@ -411,9 +411,7 @@ def _mean_terms(sample: Sample, value: np.ndarray) -> Terms:
     return Terms(mean, sample.by_unit(share * (value - mean)), True)
 
 
-def _score_interval(
-    owner: str, sample: Sample, loss: Any, name: str, prob: np.ndarray, level: float
-) -> ScoreInterval:
+def _score_interval(owner: str, sample: Sample, loss: Any, name: str, prob: np.ndarray, level: float) -> ScoreInterval:
     """The interval of a mean loss: on the logit scale where it is a share, else on the log scale."""
     level = number_in(owner, "level", level, 0.0, 1.0)
     found = _mean_terms(sample, loss(sample.is_pos, prob))

@@ -181,7 +181,6 @@ def proximal_iterates(problem: PairQuadratic, l1: float, positive: bool) -> Iter
         yield Iterate(scale * w, change / size if size > 0.0 else change)
 
 
-
 class LeastSquares(NamedTuple):
     """Settings: mean (1 - w.z)^2 over all pairs + alpha/2 |w|^2 + l1 |w|_1, over w >= 0 if ``positive``."""
 

@@ -274,9 +274,7 @@ def grouped_moments(
     return _moments_by_block(table, group, n_groups, weight)
 
 
-def _moments_by_block(
-    table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None
-) -> list[Moments]:
+def _moments_by_block(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None) -> list[Moments]:
     """The moments of each group by matrix products, a block of rows at a time."""
     width = table.shape[1] if table.projection is None else len(table.projection)
     totals = [Growing(width) for _ in range(n_groups)]
