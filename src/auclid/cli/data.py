@@ -316,12 +316,12 @@ def positives(y: np.ndarray, positive: str | None = None) -> tuple[np.ndarray, l
 
 
 def _against_the_rest(y: np.ndarray, labels: np.ndarray, positive: str) -> tuple[np.ndarray, list[str]]:
-    matching = [label for label in labels if text(label) == text(positive)]
-    if not matching:
+    found = [label for label in labels if text(label) == text(positive)]
+    if not found:
         some = ", ".join(text(label) for label in labels[:MOST_CLASSES])
         raise DataError(f"The positive label must be a value of the target; got {positive!r}. There are: {some}.")
-    others = [text(label) for label in labels if label != matching[0]]
-    return y == matching[0], [others[0] if len(others) == 1 else "rest", text(matching[0])]
+    others = [text(label) for label in labels if label != found[0]]
+    return y == found[0], [others[0] if len(others) == 1 else "rest", text(found[0])]
 
 
 def text(label: Any) -> str:
