@@ -106,14 +106,14 @@ def test_shapes_of_the_report_have_the_names_of_columns():
 def test_compare_prints_the_auc_it_measures():
     data = job_data()
     result = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1, protocol=hold_out())
-    found = result.found.models
+    found = result.comparison.models
     assert [model.auc for model in found] == sorted((model.auc for model in found), reverse=True)
-    (train, test), = result.found.splits
+    (train, test), = result.comparison.splits
     for model in found:
         assert model.auc == roc_auc(data.is_pos[test], model.scores) and model.seconds > 0.0
     assert len(np.intersect1d(train, test)) == 0 and len(train) + len(test) == len(data.is_pos)
     again = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1, protocol=hold_out())
-    assert [model[1:4] for model in again.found.models] == [model[1:4] for model in found]
+    assert [model[1:4] for model in again.comparison.models] == [model[1:4] for model in found]
 
 
 def job_data(n=300, d=3, missing=False):
@@ -144,7 +144,7 @@ def test_compare_chooses_methods_by_itself_and_imputes_with_a_note():
     result = job.compare(
         job_data(missing=True), against=["logistic", "boosting"], tell=told.append, protocol=hold_out()
     )
-    found = result.found.models
+    found = result.comparison.models
     assert sum(not model.is_baseline for model in found) >= 3 and not any(model.trouble for model in found)
     assert told and len(told) == len(found) and "AUCClassifier" in told
     assert any("median" in note for note in result.notes)
@@ -218,7 +218,7 @@ def test_the_answers_are_those_a_newcomer_asks_for():
     data = job_data(600)
     result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], protocol=job.Protocol(cv=3, repeats=2))
     asked = {answer.question: answer.text for answer in result.answers}
-    best = result.found.best
+    best = result.comparison.best
     assert asked["Which model?"].startswith(best.name)
     assert f"{best.auc:.4f}" in asked["How good will it be?"] and f"{best.ap:.4f}" in asked["How good will it be?"]
     assert f"{data.is_pos.sum():,} positives" in asked["How sure is that?"]
@@ -230,20 +230,20 @@ def test_the_answers_are_those_a_newcomer_asks_for():
 
 def test_few_positives_are_compared_by_repeated_folds_and_many_by_one_hold_out():
     few, many = job_data(400), job_data(9000)
-    assert job.compare(few, ["LeastSquaresAUC"], ["logistic"]).found.how == "3 repeats of 5 folds"
-    assert job.compare(many, ["LeastSquaresAUC"], ["logistic"]).found.how == "one split, 30% of the rows held out"
+    assert job.compare(few, ["LeastSquaresAUC"], ["logistic"]).comparison.how == "3 repeats of 5 folds"
+    assert job.compare(many, ["LeastSquaresAUC"], ["logistic"]).comparison.how == "one split, 30% of the rows held out"
     short = job.compare(few, ["LeastSquaresAUC"], ["logistic"], protocol=job.Protocol(budget=1e-9))
-    assert short.found.how == "one split, 20% of the rows held out" and "for want of time" in " ".join(short.notes)
+    assert short.comparison.how == "one split, 20% of the rows held out" and "for want of time" in " ".join(short.notes)
 
 
 def test_compare_for_the_top_ranks_tests_and_draws_the_region():
     data = job_data(1200)
     result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], max_fpr=0.1, protocol=hold_out())
-    for model in result.found.models:
+    for model in result.comparison.models:
         alone = auc_interval(result.is_pos, model.scores, max_fpr=0.1)
         assert model[1:4] == (alone.auc, alone.low, alone.high)
     best = result.best(ours=False)
-    for model in result.found.models:
+    for model in result.comparison.models:
         if model is not best:
             gap = compare_auc(result.is_pos, model.scores, best.scores, max_fpr=0.1)
             assert (model.gap.difference, model.gap.pvalue) == (gap.difference, gap.pvalue)

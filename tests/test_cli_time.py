@@ -43,7 +43,7 @@ def test_a_file_to_test_on(files):
     assert done.exit_code == 0, done.output
     how = Options("y", drop=["day"])
     table = with_test_rows(load_table(open_task(files / "train.csv", how), how), files / "test.csv", how)
-    ((train, test),) = compare(table, ["LeastSquaresAUC"], []).found.splits
+    ((train, test),) = compare(table, ["LeastSquaresAUC"], []).comparison.splits
     assert (len(train), len(test)) == (400, 200)
     assert table.X.column("a").to_pylist()[400:] == make_rows(200, 1).a.tolist()
     assert table.is_pos[test].tolist() == (make_rows(200, 1).y == 1).tolist()
@@ -54,10 +54,10 @@ def test_the_latest_rows_are_tested_on(files):
     table = load_table(open_task(files / "train.csv", how), how)
     days = pd.read_csv("train.csv").day
     assert "day" not in table.feature_names
-    latest = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(test_size=0.25)).found
+    latest = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(test_size=0.25)).comparison
     ((train, test),) = latest.splits
     assert days[train].max() < days[test].min() and len(test) == 100
-    rolling = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3)).found
+    rolling = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3)).comparison
     assert len(rolling.splits) == 3 and "rolling origin" in rolling.how
     for train, test in rolling.splits:
         assert days[train].max() < days[test].min()

@@ -1,4 +1,4 @@
-"""What to say of a name that is not known: which known ones are near, or which there are."""
+"""Words of messages: names near to one that is not known, lists, counts."""
 
 import difflib
 import re
@@ -61,6 +61,19 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def joined(words: Iterable[str], last: str = "and") -> str:
+    """Words as a sentence lists them.
+
+    Examples
+    --------
+    >>> from auclid._hints import joined
+    >>> joined(["a", "b", "c"]), joined([".csv", ".xlsx"], "or"), joined(["a"])
+    ('a, b and c', '.csv or .xlsx', 'a')
+    """
+    *most, end = words
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def reads_as_number(text: str) -> bool:

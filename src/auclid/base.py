@@ -4,11 +4,14 @@
 ``intercept_``. `StreamRanker` owns the loop of every method that learns a row (or a pair) a step.
 """
 
+import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import _check_y
 
@@ -18,6 +21,7 @@ from auclid.data import SparseTable, Table, as_table, to_dense
 from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import DataError
 from auclid.metrics._auc import checked_auc
+from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.solvers.threshold import youden_threshold
 from auclid.stats.class_means import FirstPass
@@ -196,6 +200,7 @@ class LinearScores(TableScores):
 
     coef_: np.ndarray
     intercept_: np.ndarray
+    max_iter: int
 
     def _table_scores(self, table: Table) -> np.ndarray:
         return table.matmul(self.coef_[0]) + self.intercept_[0]
@@ -205,6 +210,26 @@ class LinearScores(TableScores):
         self.coef_ = w.reshape(1, -1)
         self.intercept_ = validation.finite(self, np.array([-float(threshold)]))
         return self
+
+    def _publish_iterations(self, found: Solution, stacklevel: int) -> np.ndarray:
+        """The weights that an iterating solver found; publishes how many iterations it made, and warns of too few."""
+        self.n_iter_ = found.n_iter
+        if not found.converged and found.n_iter >= self.max_iter:  # else a callback asked to stop
+            warnings.warn(
+                f"{type(self).__name__} stopped after {found.n_iter} iterations before reaching its tolerance. "
+                "Scale the columns of X, or raise max_iter, alpha or tol.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+        return found.w
+
+    def _iteration_callback(self, X: Any = None, y: Any = None) -> IterationCallback:
+        """What counts a solver's iterations: it shows callbacks the weights so far."""
+
+        def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
+            return fit_iterations(self, self.max_iter, lambda: linear_attributes(weights()), X, y)
+
+        return rounds
 
 
 class LinearRanker(LinearScores, Ranker):
@@ -279,7 +304,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         rng, summary = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver() if summary is None else self._fit_solver(summary)
         state = solver.init(table.shape[1]) if summary is None else solver.init_fit(summary)
-        for number in fit_iterations(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
+        for number in fit_iterations(self, self.n_epochs, lambda: linear_attributes(*solver.weights(state)), X, y):
             batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary, group)
             state = solver.update(batch, state)
             self.n_iter_ = number + 1
@@ -365,6 +390,6 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         """Set fitted attributes other than the weights; none by default."""
 
 
-def _attributes(w: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
+def linear_attributes(w: np.ndarray, threshold: float = 0.0) -> dict[str, np.ndarray]:
     """The fitted attributes of weights and a threshold, for callbacks."""
     return {"coef_": w.reshape(1, -1), "intercept_": np.array([-threshold])}

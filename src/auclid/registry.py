@@ -155,101 +155,39 @@ SQUARE = [
     Method("B-LS-SVM", LeastSquaresAUC, GAO, "the exact square-loss answer in one mergeable pass"),
     Method("LeastSquaresAUCCV", LeastSquaresAUCCV, GAO, "the same with alpha cross-validated", online=False, ours=True),
     Method("SPAM-L2", SPAM, NATOLE, "wide sparse rows, streams", differs=OWN_SPAM, published=PUBLISHED_SPAM),
-    Method(
-        "SPAM-NET",
-        partial(SPAM, l1=1e-3),
-        NATOLE,
-        "the same with small weights made smaller; B-LS-SVM with l1= makes them zero",
-        differs=OWN_SPAM,
-        published=PUBLISHED_SPAM,
-    ),
-    Method(
-        "SOLAM",
-        SOLAM,
-        YING,
-        "wide sparse rows, streams; weights in a ball",
-        differs=OWN_SOLAM,
-        published=PUBLISHED_SOLAM,
-    ),
-    Method(
-        "SOLAM-L2",
-        partial(SOLAM, alpha=1e-4),
-        NATOLE,
-        "the same with a penalty in place of the ball",
-        differs=OWN_SOLAM_L2,
-        published={"zeta": 1.0, "alpha": 1.0, "centre": False, "n_epochs": 1},
-    ),
-    Method(
-        "FSAUC",
-        FSAUC,
-        LIU,
-        "wide sparse rows, in few passes",
-        online=False,
-        differs=OWN_FSAUC,
-        published={"radius": 1.0, "step": 0.1, "norm": "l1", "centre": False, "n_epochs": 1},
-    ),
+    Method("SPAM-NET", partial(SPAM, l1=1e-3), NATOLE,
+           "the same with small weights made smaller; B-LS-SVM with l1= makes them zero", differs=OWN_SPAM,
+           published=PUBLISHED_SPAM),
+    Method("SOLAM", SOLAM, YING, "wide sparse rows, streams; weights in a ball", differs=OWN_SOLAM,
+           published=PUBLISHED_SOLAM),
+    Method("SOLAM-L2", partial(SOLAM, alpha=1e-4), NATOLE, "the same with a penalty in place of the ball",
+           differs=OWN_SOLAM_L2, published={"zeta": 1.0, "alpha": 1.0, "centre": False, "n_epochs": 1}),
+    Method("FSAUC", FSAUC, LIU, "wide sparse rows, in few passes", online=False, differs=OWN_FSAUC,
+           published={"radius": 1.0, "step": 0.1, "norm": "l1", "centre": False, "n_epochs": 1}),
     Method("OPAUC", OPAUC, GAO, "a single pass over up to a thousand columns", differs=OWN_OPAUC, published=SMALL_STEP),
-    Method(
-        "OPAUCr",
-        partial(OPAUC, rank=50),
-        GAO,
-        "a single pass over more columns, roughly",
-        differs=OWN_OPAUCR,
-        published={**SMALL_STEP, "sketch": "plain"},
-    ),
-    Method(
-        "AdaOAM",
-        AdaOAM,
-        DING,
-        "a single pass over columns of unlike frequency",
-        differs=OWN_ADAOAM,
-        published=SMALL_STEP,
-    ),
-]
+    Method("OPAUCr", partial(OPAUC, rank=50), GAO, "a single pass over more columns, roughly", differs=OWN_OPAUCR,
+           published={**SMALL_STEP, "sketch": "plain"}),
+    Method("AdaOAM", AdaOAM, DING, "a single pass over columns of unlike frequency", differs=OWN_ADAOAM,
+           published=SMALL_STEP),
+]  # fmt: skip
 
 PAIRWISE = [
-    Method(
-        "SAM",
-        partial(ASAM, average=False),
-        KHALID,
-        "the plain step that ASAM and PSAM improve on",
-        differs=OWN_SAM,
-        published=PUBLISHED_SAM,
-    ),
+    Method("SAM", partial(ASAM, average=False), KHALID, "the plain step that ASAM and PSAM improve on", differs=OWN_SAM,
+           published=PUBLISHED_SAM),
     Method("ASAM", ASAM, KHALID, "very many rows, in a few passes", differs=OWN_SAM, published=PUBLISHED_SAM),
     Method("PSAM", PSAM, KHALID, "the same with steps that cannot overshoot", differs=OWN_SAM, published=PUBLISHED_SAM),
     Method("RankSVM", RankSVM, CHAPELLE, "all pairs exactly, up to millions of rows", online=False),
     Method("BAM", RankSVM, KHALID, "the same, by the name of its batch baseline", online=False),
     Method("PRSVM+", RankSVM, CHAPELLE, "the same, by the name of its solver", online=False),
     Method("B-SVM-OR", partial(RankSVM, loss="hinge"), JOACHIMS, "all pairs with the hinge", online=False),
-    Method(
-        "SVMpAUC",
-        partial(RankSVM, loss="hinge", max_fpr=0.1),
-        NARASIMHAN,
-        "the top of the list",
-        online=False,
-        differs=OWN_TOP,
-        published={"softness": 1e-12},
-    ),
-    Method(
-        "TopPush",
-        partial(RankSVM, max_fpr="top"),
-        LI,
-        "the very first rows of the list",
-        online=False,
-        differs=OWN_TOP,
-        published={"softness": 1e-10},
-    ),
+    Method("SVMpAUC", partial(RankSVM, loss="hinge", max_fpr=0.1), NARASIMHAN, "the top of the list", online=False,
+           differs=OWN_TOP, published={"softness": 1e-12}),
+    Method("TopPush", partial(RankSVM, max_fpr="top"), LI, "the very first rows of the list", online=False,
+           differs=OWN_TOP, published={"softness": 1e-10}),
     Method("RBF-RankSVM", KernelRankSVM, KUO, "curves in some thousand rows", online=False, kernel=True),
-    Method(
-        "RBF-RankSVM-subsample",
-        partial(KernelRankSVM, subsample=0.2),
-        KUO,
-        "curves in some ten thousand rows, roughly",
-        online=False,
-        kernel=True,
-    ),
-]
+    Method("RBF-RankSVM-subsample", partial(KernelRankSVM, subsample=0.2), KUO,
+           "curves in some ten thousand rows, roughly", online=False, kernel=True),
+]  # fmt: skip
 
 RESERVOIR_OAM = partial(OAM, buffer="reservoir", average=False)
 GRADIENT_OAM = partial(RESERVOIR_OAM, update="gradient")
@@ -259,41 +197,17 @@ PRINTED_COVARIANCE = {"covariance": "printed_full", "C": 1.0}
 
 ONLINE = [
     Method("OAM", OAM, ZHAO, "streams, where a buffer of rows pays", differs=OWN_OAM, published=PUBLISHED_OAM),
-    Method(
-        "OAMseq",
-        RESERVOIR_OAM,
-        ZHAO,
-        "comparison; OAM's own defaults rank better",
-        differs=OWN_C,
-        published=PUBLISHED_OAM,
-    ),
+    Method("OAMseq", RESERVOIR_OAM, ZHAO, "comparison; OAM's own defaults rank better", differs=OWN_C,
+           published=PUBLISHED_OAM),
     Method("OAMgra", GRADIENT_OAM, ZHAO, "the same, one update a row", differs=OWN_C, published={"C": 2.0**-6}),
-    Method(
-        "CBR-RS",
-        RESERVOIR_CBR,
-        KHALID,
-        "streams of up to some hundred columns",
-        differs=OWN_CBR,
-        published=PRINTED_COVARIANCE,
-    ),
+    Method("CBR-RS", RESERVOIR_CBR, KHALID, "streams of up to some hundred columns", differs=OWN_CBR,
+           published=PRINTED_COVARIANCE),
     Method("CBR-FIFO", CBR, KHALID, "the same, late rows first", differs=OWN_CBR, published=PRINTED_COVARIANCE),
-    Method(
-        "CBR-diag",
-        partial(CBR, covariance="diagonal"),
-        KHALID,
-        "streams of wide or sparse rows",
-        differs=OWN_DIAGONAL,
-        published={"covariance": "printed", "C": 1.0},
-    ),
-    Method(
-        "Uni-Exp",
-        UniExp,
-        KOTLOWSKI,
-        "streams, at the least cost a row",
-        differs=OWN_UNI_EXP,
-        published={**SMALL_STEP, "update": "gradient", "centre": False},
-    ),
-]
+    Method("CBR-diag", partial(CBR, covariance="diagonal"), KHALID, "streams of wide or sparse rows",
+           differs=OWN_DIAGONAL, published={"covariance": "printed", "C": 1.0}),
+    Method("Uni-Exp", UniExp, KOTLOWSKI, "streams, at the least cost a row", differs=OWN_UNI_EXP,
+           published={**SMALL_STEP, "update": "gradient", "centre": False}),
+]  # fmt: skip
 
 
 def mapped(feature_map: Callable[..., Any], ranker: Callable[..., Any]) -> "Callable[..., Kernelized]":
@@ -331,30 +245,18 @@ OWN_FOURIER_300 = (
 OWN_FCBR = f"{OWN_FOURIER_300} {OWN_CBR} mean_step=0.5 (proposition 3)."
 
 
-class EmbeddedMethod(NamedTuple):
-    """A method on top of a feature map: map and ranker, and both as published."""
+Parts = tuple[Callable[..., Any], Callable[..., Any]]
+"""Builders of a feature map and of the ranker on top of it."""
 
-    name: str
-    feature_map: Callable[..., Any]
-    ranker: Callable[..., Any]
-    published: tuple[Callable[..., Any], Callable[..., Any]]
-    reference: str
-    good_for: str
-    differs: str
-    online: bool = True
 
-    def method(self) -> Method:
-        """Its record."""
-        return Method(
-            self.name,
-            mapped(self.feature_map, self.ranker),
-            self.reference,
-            self.good_for,
-            online=self.online,
-            kernel=True,
-            differs=self.differs,
-            published=mapped(*self.published),
-        )
+def _on_map(
+    name: str, own: Parts, published: Parts, reference: str, good_for: str, differs: str, online: bool = True
+) -> Method:
+    """A method on top of a feature map, by our defaults and as published."""
+    published_form = mapped(*published)
+    return Method(
+        name, mapped(*own), reference, good_for, online, kernel=True, differs=differs, published=published_form
+    )
 
 
 def _on_landmarks(
@@ -365,99 +267,44 @@ def _on_landmarks(
     good_for: str,
     differs: str = "",
     online: bool = True,
-) -> EmbeddedMethod:
+) -> Method:
     """A method on top of the k-means Nyström map."""
-    maps = (PUBLISHED_NYSTROEM, published)
-    return EmbeddedMethod(
-        name, KMeansNystroem, ranker, maps, reference, good_for, f"{OWN_LANDMARKS} {differs}".strip(), online
-    )
+    own, published_form = (KMeansNystroem, ranker), (PUBLISHED_NYSTROEM, published)
+    differs = f"{OWN_LANDMARKS} {differs}".strip()
+    return _on_map(name, own, published_form, reference, good_for, differs, online)
 
 
 SAM = partial(ASAM, average=False)
 # Behind a feature map the search for alpha gains more than it costs beside the map.
 SEARCHED_ASAM, SEARCHED_SAM = partial(ASAM, alpha="cv"), partial(ASAM, average=False, alpha="cv")
 
-EMBEDDED = [
-    _on_landmarks(
-        "NBAM", RankSVM, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly", online=False
-    ),
-    EmbeddedMethod(
-        "FBAM",
-        RandomFourier,
-        RankSVM,
-        (partial(PHASES_1600, gamma=0.005), RankSVM),
-        KHALID,
-        "the same with random waves for landmarks",
-        OWN_WAVES,
-        online=False,
-    ),
-    _on_landmarks(
-        "NSAM", SEARCHED_SAM, partial(SAM, **PUBLISHED_SAM), KHALID, "the plain step that NASAM improves on", OWN_SAM
-    ),
-    _on_landmarks(
-        "NASAM", SEARCHED_ASAM, partial(ASAM, **PUBLISHED_SAM), KHALID, "curved rankings, a pair a step", OWN_SAM
-    ),
-    EmbeddedMethod(
-        "FASAM",
-        RandomFourier,
-        SEARCHED_ASAM,
-        (partial(PHASES_1600, gamma=0.1), partial(ASAM, **PUBLISHED_SAM)),
-        KHALID,
-        "the same with random waves for landmarks",
-        f"{OWN_WAVES} {OWN_SAM}",
-    ),
-    _on_landmarks(
-        "NPSAM",
-        partial(PSAM, alpha="cv"),
-        partial(PSAM, **PUBLISHED_SAM),
-        KHALID,
-        "curved rankings, a pair a step that cannot overshoot",
-        OWN_SAM,
-    ),
-    _on_landmarks(
-        "NSOLAM",
-        SOLAM,
-        partial(SOLAM, **PUBLISHED_SOLAM | {"n_epochs": 15}),
-        KHALID,
-        "curved rankings, a row a step",
-        f"{OWN_SOLAM} In the dissertation 15 passes.",
-    ),
-    _on_landmarks(
-        "NOAMseq", RESERVOIR_OAM, partial(RESERVOIR_OAM, C=2.0**-6), LARGE, "comparison; NPSAM ranks better", OWN_C
-    ),
-    _on_landmarks(
-        "NOAMgra", GRADIENT_OAM, partial(GRADIENT_OAM, C=2.0**-6), LARGE, "the same, one update a row", OWN_C
-    ),
-    EmbeddedMethod(
-        "FOAM",
-        FOURIER_300,
-        RESERVOIR_OAM,
-        (PRINTED_300, partial(RESERVOIR_OAM, C=2.0**-6)),
-        LARGE,
-        "comparison; FCBR ranks better",
-        f"{OWN_FOURIER_300} {OWN_C}",
-    ),
-    EmbeddedMethod(
-        "FCBR-RS",
-        FOURIER_300,
-        RESERVOIR_CBR,
-        (PRINTED_300, partial(PRINTED_FCBR, buffer="reservoir")),
-        KHALID,
-        "curved rankings of streams, all rows alike",
-        OWN_FCBR,
-    ),
-    EmbeddedMethod(
-        "FCBR-FIFO",
-        FOURIER_300,
-        CBR,
-        (PRINTED_300, PRINTED_FCBR),
-        KHALID,
-        "curved rankings of streams, late rows first",
-        OWN_FCBR,
-    ),
-]
-
-KERNEL = [embedding.method() for embedding in EMBEDDED]
+KERNEL = [
+    _on_landmarks("NBAM", RankSVM, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly",
+                  online=False),
+    _on_map("FBAM", (RandomFourier, RankSVM), (partial(PHASES_1600, gamma=0.005), RankSVM), KHALID,
+            "the same with random waves for landmarks", OWN_WAVES, online=False),
+    _on_landmarks("NSAM", SEARCHED_SAM, partial(SAM, **PUBLISHED_SAM), KHALID, "the plain step that NASAM improves on",
+                  OWN_SAM),
+    _on_landmarks("NASAM", SEARCHED_ASAM, partial(ASAM, **PUBLISHED_SAM), KHALID, "curved rankings, a pair a step",
+                  OWN_SAM),
+    _on_map("FASAM", (RandomFourier, SEARCHED_ASAM),
+            (partial(PHASES_1600, gamma=0.1), partial(ASAM, **PUBLISHED_SAM)), KHALID,
+            "the same with random waves for landmarks", f"{OWN_WAVES} {OWN_SAM}"),
+    _on_landmarks("NPSAM", partial(PSAM, alpha="cv"), partial(PSAM, **PUBLISHED_SAM), KHALID,
+                  "curved rankings, a pair a step that cannot overshoot", OWN_SAM),
+    _on_landmarks("NSOLAM", SOLAM, partial(SOLAM, **PUBLISHED_SOLAM | {"n_epochs": 15}), KHALID,
+                  "curved rankings, a row a step", f"{OWN_SOLAM} In the dissertation 15 passes."),
+    _on_landmarks("NOAMseq", RESERVOIR_OAM, partial(RESERVOIR_OAM, C=2.0**-6), LARGE, "comparison; NPSAM ranks better",
+                  OWN_C),
+    _on_landmarks("NOAMgra", GRADIENT_OAM, partial(GRADIENT_OAM, C=2.0**-6), LARGE, "the same, one update a row",
+                  OWN_C),
+    _on_map("FOAM", (FOURIER_300, RESERVOIR_OAM), (PRINTED_300, partial(RESERVOIR_OAM, C=2.0**-6)), LARGE,
+            "comparison; FCBR ranks better", f"{OWN_FOURIER_300} {OWN_C}"),
+    _on_map("FCBR-RS", (FOURIER_300, RESERVOIR_CBR), (PRINTED_300, partial(PRINTED_FCBR, buffer="reservoir")), KHALID,
+            "curved rankings of streams, all rows alike", OWN_FCBR),
+    _on_map("FCBR-FIFO", (FOURIER_300, CBR), (PRINTED_300, PRINTED_FCBR), KHALID,
+            "curved rankings of streams, late rows first", OWN_FCBR),
+]  # fmt: skip
 
 PU_AUC, NU_AUC = (partial(PNUAUC, unlabeled_weight=weight) for weight in (1.0, -1.0))
 ALL_ROWS = partial(KMeansNystroem, n_components=None, gamma=1.0)
@@ -469,53 +316,17 @@ def _on_all_rows(ranker: Callable[..., Any], weight: float) -> "Callable[..., Ke
 
 
 SEMI = [
-    Method(
-        "SAMULT",
-        SAMULT,
-        XIE,
-        "few labelled, very many unlabelled rows; no class prior",
-        semi_supervised=True,
-        differs=OWN_KERNEL_FORM,
-        published=_on_all_rows(SAMULT, 0.5),
-    ),
-    Method(
-        "PNU-AUC",
-        PNUAUC,
-        SAKAI,
-        "the same by way of the class prior",
-        semi_supervised=True,
-        differs=OWN_PNU,
-        published=_on_all_rows(PNUAUC, 0.5),
-    ),
-    Method(
-        "PU-AUC",
-        PU_AUC,
-        SAKAI,
-        "positive and unlabelled rows only",
-        semi_supervised=True,
-        differs=OWN_PNU,
-        published=_on_all_rows(PNUAUC, 1.0),
-    ),
-    Method(
-        "NU-AUC",
-        NU_AUC,
-        SAKAI,
-        "negative and unlabelled rows only",
-        semi_supervised=True,
-        differs=OWN_PNU,
-        published=_on_all_rows(PNUAUC, -1.0),
-    ),
-    Method(
-        "QSG-S2AUC",
-        QSGS2AUC,
-        SHI,
-        "curved rankings from any number of rows",
-        kernel=True,
-        semi_supervised=True,
-        differs=OWN_QSG,
-        published={"offset": 0, "alpha": 1.0, "gamma": 1.0},
-    ),
-]
+    Method("SAMULT", SAMULT, XIE, "few labelled, very many unlabelled rows; no class prior", semi_supervised=True,
+           differs=OWN_KERNEL_FORM, published=_on_all_rows(SAMULT, 0.5)),
+    Method("PNU-AUC", PNUAUC, SAKAI, "the same by way of the class prior", semi_supervised=True, differs=OWN_PNU,
+           published=_on_all_rows(PNUAUC, 0.5)),
+    Method("PU-AUC", PU_AUC, SAKAI, "positive and unlabelled rows only", semi_supervised=True, differs=OWN_PNU,
+           published=_on_all_rows(PNUAUC, 1.0)),
+    Method("NU-AUC", NU_AUC, SAKAI, "negative and unlabelled rows only", semi_supervised=True, differs=OWN_PNU,
+           published=_on_all_rows(PNUAUC, -1.0)),
+    Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True,
+           differs=OWN_QSG, published={"offset": 0, "alpha": 1.0, "gamma": 1.0}),
+]  # fmt: skip
 
 HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
 
@@ -524,14 +335,9 @@ ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one
 RENDLE = "Rendle 2010, Factorization machines"
 
 FACTORIZED = [
-    Method(
-        "FactorizationRanker",
-        FactorizationRanker,
-        RENDLE,
-        "wide one-hot rows: users and items, words, categories",
-        ours=True,
-    ),
-]
+    Method("FactorizationRanker", FactorizationRanker, RENDLE, "wide one-hot rows: users and items, words, categories",
+           ours=True),
+]  # fmt: skip
 
 FREUND = "Freund, Iyer, Schapire & Singer 2003, An efficient boosting algorithm for combining preferences"
 AMINI = "Amini, Truong & Goutte 2008, Learning bipartite ranking functions with partially labeled data"
@@ -547,24 +353,10 @@ LEE = "Lee & Lin 2014, Large-scale linear RankSVM"
 VAN_BELLE = "Van Belle, Pelckmans, Suykens & Van Huffel 2007, Support vector machines for survival analysis"
 
 ORDERED_METHODS = [
-    Method(
-        "OrderedRanker",
-        OrderedRanker,
-        LEE,
-        "levels, numbers, documents within queries",
-        target="levels",
-        ours=True,
-    ),
-    Method(
-        "SurvivalRanker",
-        SurvivalRanker,
-        VAN_BELLE,
-        "censored times",
-        online=False,
-        target="times",
-        ours=True,
-    ),
-]
+    Method("OrderedRanker", OrderedRanker, LEE, "levels, numbers, documents within queries", target="levels",
+           ours=True),
+    Method("SurvivalRanker", SurvivalRanker, VAN_BELLE, "censored times", online=False, target="times", ours=True),
+]  # fmt: skip
 
 METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *FACTORIZED, *ADDITIVE, *BOOST, *SEMI]
 """The methods of two classes."""

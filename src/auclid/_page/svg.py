@@ -1,5 +1,6 @@
 """Plots as SVG: a few lines of text each, coloured by the page's style sheet, sharp at any size."""
 
+import math
 from collections.abc import Callable, Iterable
 from html import escape
 
@@ -41,6 +42,33 @@ class Frame:
         pairs = zip(np.ravel(self.across(x)), np.ravel(self.up(y)), strict=True)
         return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in pairs)
 
+    def line(self, x: ArrayLike, y: ArrayLike, css: str = "line", title: str = "") -> str:
+        """A line through some points."""
+        return _path(self.path(x, y), css, title)
+
+    def area(self, x: ArrayLike, y: ArrayLike, css: str = "band", title: str = "") -> str:
+        """What a closed line through some points surrounds."""
+        return _path(f"{self.path(x, y)}Z", css, title)
+
+    def band(self, x: np.ndarray, low: np.ndarray, high: np.ndarray, css: str = "band") -> str:
+        """What lies between two lines."""
+        return self.area(np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]]), css)
+
+    def histogram(self, edges: np.ndarray, heights: np.ndarray, css: str) -> str:
+        """Bars without gaps."""
+        return self.area(np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]]), css)
+
+    def vertical(self, x: float, css: str, y: Span | None = None) -> str:
+        """An upright line: all the way up, or from one height to another."""
+        at, (low, high) = float(self.across(x)), map(float, self.up(self.y if y is None else y))
+        return f'<line class="{css}" x1="{at:.1f}" x2="{at:.1f}" y1="{high:.1f}" y2="{low:.1f}"/>'
+
+    def dot(self, x: float, y: float, css: str, radius: float, title: str = "") -> str:
+        """A round mark."""
+        end = f"><title>{escape(title)}</title></circle>" if title else "/>"
+        place = f'cx="{float(self.across(x)):.1f}" cy="{float(self.up(y)):.1f}"'
+        return f'<circle class="{css}" {place} r="{radius:g}"{end}'
+
     def axes(
         self,
         x_label: str,
@@ -76,6 +104,11 @@ class Frame:
         )
 
 
+def _path(d: str, css: str, title: str) -> str:
+    end = f"><title>{escape(title)}</title></path>" if title else "/>"
+    return f'<path class="{css}" d="{d}"{end}'
+
+
 def text(x: float, y: float, words: str, anchor: str, css: str = "tick", extra: str = "") -> str:
     """A line of text at a place."""
     return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
@@ -85,11 +118,12 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def nice(low: float, high: float, count: int = 5) -> np.ndarray:
-    """Round numbers between two bounds, about ``count`` of them."""
-    step = 10.0 ** np.floor(np.log10((high - low) / count))
-    step *= next(k for k in (1, 2, 5, 10) if (high - low) / (k * step) <= count)
-    return np.round(np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step, 12) + 0.0
+def nice(low: float, high: float, count: int = 5) -> list[float]:
+    """The multiples of 1, 2 or 5 times a power of ten between two bounds, about ``count`` of them."""
+    power = 10.0 ** math.floor(math.log10((high - low) / count))
+    step = next(k * power for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * power) <= count)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
 def span(values: Iterable[float]) -> Span:

@@ -315,9 +315,7 @@ def rectangle_path(
 # How many bins each shape gets
 
 
-def _bin_counts(
-    paths: Sequence[np.ndarray], has_missing: Sequence[bool], cost: float, limits: BinLimits
-) -> list[int]:
+def _bin_counts(paths: Sequence[np.ndarray], has_missing: Sequence[bool], cost: float, limits: BinLimits) -> list[int]:
     """How many bins each shape gets: more where they save most a bin, until the loss is below the bound."""
     counts = [1] * len(paths)
     lines = sum(_line_count(1, missing) for missing in has_missing)

@@ -292,7 +292,7 @@ def count_rows(
 
 
 def _edge_rows(is_pos: np.ndarray) -> np.ndarray | slice:
-    """The rows that edges come from: all, or about `_sizes.KNOT_SAMPLE`, every so manieth of each class."""
+    """The rows that edges come from: all, or about `_sizes.KNOT_SAMPLE`, every k-th of each class."""
     most = _sizes.KNOT_SAMPLE // 2
     if len(is_pos) <= 2 * most:
         return slice(None)

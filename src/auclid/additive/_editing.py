@@ -194,7 +194,7 @@ class Editable:
             Evaluation rows. Their values are written into the page, which then shows how AUC, stability and rates
             change. Without them the page holds no rows.
         max_rows : int of at least 1, default=2000
-            Rows that are written, at the most: every so manieth.
+            Rows that are written, at the most: every k-th where there are more.
         max_bins : int of at least 1 or "auto", default="auto"
             As for `points`.
         names : list of str, optional

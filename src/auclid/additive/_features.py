@@ -81,9 +81,7 @@ def learn_features(
     return [_feature(spec, sample[:, j], mass, n_knots, given.get(j), extra) for j, spec in enumerate(specs)]
 
 
-def _feature(
-    spec: ColumnSpec, cells: np.ndarray, mass: np.ndarray, n_knots: int, given: Any, extra: bool
-) -> Feature:
+def _feature(spec: ColumnSpec, cells: np.ndarray, mass: np.ndarray, n_knots: int, given: Any, extra: bool) -> Feature:
     missing = np.isnan(cells[mass > 0.0])
     gaps = bool(missing.any() and not missing.all())  # a column of missing cells has nothing to tell apart
     if spec.levels is not None:

@@ -235,9 +235,7 @@ def _is_sparse(ranker: Any) -> bool:
     return not learns_from_rows(ranker) and getattr(ranker, "l1", 0.0) > 0.0
 
 
-def _weights_from_rows(
-    ranker: Any, selection: ShapeSelection, rows: CardRows
-) -> tuple[np.ndarray, list[np.ndarray]]:
+def _weights_from_rows(ranker: Any, selection: ShapeSelection, rows: CardRows) -> tuple[np.ndarray, list[np.ndarray]]:
     """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
     Z = basis_rows(selection.basis, cell_block(rows.cells, slice(None)))
     if not Z.shape[1]:

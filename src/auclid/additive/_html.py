@@ -68,16 +68,13 @@ def _line(shape: Shape, counts: ColumnCounts | None) -> str:
     low, high = _room(v, e, shape.missing)
     frame = Frame(tuple(view.forward([view.low, view.high]).tolist()), (low, high))
     places = view.forward(along)
-    edge = np.concatenate([places, places[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
     ticks = view.ticks()
     words = dict(zip(view.forward(ticks).tolist(), [tick_text(shape.kind, tick) for tick in ticks], strict=True))
     body = [frame.axes(shape.name, "adds to the score", words, nice(low, high), x_format=words.__getitem__)]
     body.append(_rates(frame, view, counts))
-    body.append(f'<path class="band ours" d="{frame.path(*edge)}Z"/>')
-    body.append(f'<path class="line ours" d="{frame.path(places, v)}"/>')
+    body += [frame.band(places, v - e, v + e, "band ours"), frame.line(places, v, "line ours")]
     if shape.missing:
-        ends = frame.path(frame.x, [shape.missing, shape.missing])
-        body.append(f'<path class="chance rival" d="{ends}"/>')
+        body.append(frame.line(frame.x, [shape.missing, shape.missing], "chance rival"))
         right = label_on_right(places, v, shape.missing)
         at_end = float(frame.across(frame.x[right])) + (-4 if right else 4)
         body.append(text(at_end, float(frame.up(shape.missing)) - 4, "missing", "end" if right else "start"))

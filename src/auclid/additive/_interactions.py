@@ -152,9 +152,7 @@ def _additive_scores(plain: ShapeSelection, held_out: CardRows) -> np.ndarray:
     return held_out_scores(plain.folds, plain.basis, weights, held_out)
 
 
-def _best_trial(
-    plain: ShapeSelection, ranked: list[list[tuple[int, int]]], settings: FitSettings
-) -> PairTrial | None:
+def _best_trial(plain: ShapeSelection, ranked: list[list[tuple[int, int]]], settings: FitSettings) -> PairTrial | None:
     """The best number of pairs and its penalties; None where no number surely pays. ``ranked``: by `ranked_pairs`."""
     assert plain.held_out is not None
     drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
@@ -445,7 +443,7 @@ def ranked_pairs(
 
 
 def _histogram_rows(held_out: CardRows, score: np.ndarray, n_pairs: int) -> tuple[CardRows, np.ndarray]:
-    """The rows that histograms of so many pairs come from, with their scores: all, or every so manieth."""
+    """The rows for the histograms of ``n_pairs`` pairs, with their scores: all, or every k-th."""
     at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * n_pairs / _sizes.MAX_HISTOGRAM_CELLS)))]
     return held_out.take(at), score[at]
 
@@ -479,10 +477,10 @@ class OrderGains:
         self.sets = []
         for folds in kept:
             index = np.flatnonzero(folds[rows.fold] > 0.0)
-            found = rows.target.take(index).residuals(score[index])
-            counts = [max(int(np.count_nonzero(share)), 1) for share in (found.upper, found.lower)]
+            residuals = rows.target.take(index).residuals(score[index])
+            counts = [max(int(np.count_nonzero(share)), 1) for share in (residuals.upper, residuals.lower)]
             shrink = CELL_SHRINKAGE * (1.0 / counts[0] + 1.0 / counts[1])
-            self.sets.append((index, found, shrink))
+            self.sets.append((index, residuals, shrink))
 
     def __call__(self, codes: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
         """(sets, pairs), of pairs of columns whose coarse slots are these."""

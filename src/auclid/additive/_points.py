@@ -178,9 +178,7 @@ def binned_row_points(binned: BinnedCard, cells: Any, odds: Odds, scale: Scale) 
     return out
 
 
-def binned_lines(
-    shapes: Sequence[Shape | PairShape], binned: BinnedCard, odds: Odds, scale: Scale
-) -> list[Bin]:
+def binned_lines(shapes: Sequence[Shape | PairShape], binned: BinnedCard, odds: Odds, scale: Scale) -> list[Bin]:
     """The table of few bins: the base, then every column and pair that has more than one."""
     out, factor = [base_line(scale, odds, binned.offset)], scale.per_score(odds)
     d = len(binned.columns)
@@ -242,9 +240,7 @@ def is_whole(shape: Shape, counts: ColumnCounts) -> bool:
     return bool(np.all(np.mod(shape.knots, 1.0) == 0.0) and np.all(np.mod(counts.edges, 1.0) == 0.0))
 
 
-def _pair_lines(
-    shapes: Sequence[Shape | PairShape], binned: BinnedCard, m: int, points: np.ndarray
-) -> Iterator[Bin]:
+def _pair_lines(shapes: Sequence[Shape | PairShape], binned: BinnedCard, m: int, points: np.ndarray) -> Iterator[Bin]:
     pair, counts, bins = binned.pair_columns[m], binned.counts.pairs[m], binned.pairs[m]
     total = counts.rows.sum(axis=(1, 2))
     name = " × ".join(shapes[len(binned.columns) + m].name)

@@ -178,9 +178,7 @@ def add_card_scores(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def write_row(
-    card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray
-) -> None:
+def write_row(card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray) -> None:
     """What each column and pair adds to row i; ``slot`` and ``along`` are room for one entry a column."""
     basis, values, of_missing = card.basis, card.values, card.missing
     first, knots, is_level, d = basis.first, basis.knots, basis.is_level, cells.shape[1]
@@ -203,9 +201,7 @@ def write_row(
 
 
 @kernel(inner=True, allocates=False)
-def write_pairs(
-    card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray
-) -> None:
+def write_pairs(card: Card, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, out: np.ndarray) -> None:
     """What each pair adds to row i, behind what its columns add: nothing where a cell is missing."""
     basis, grid = card.basis, card.grid
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first

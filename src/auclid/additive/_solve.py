@@ -88,12 +88,12 @@ def _column_roughness(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     bands, parts = np.zeros((3, len(basis.place) + 2)), []
     for left, right in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
         bands[right - left, at + left] += values[:, left] * values[:, right]  # no two lines are at the same slot
-    for apart, band in enumerate(bands):
+    for offset, band in enumerate(bands):
         here = np.flatnonzero(band)
-        row, column, value = basis.place[here], basis.place[here + apart], band[here]
+        row, column, value = basis.place[here], basis.place[here + offset], band[here]
         used = (row >= 0) & (column >= 0)
         parts.append((value[used], row[used], column[used]))
-        if apart:
+        if offset:
             parts.append((value[used], column[used], row[used]))
     data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
     return data, row, column

@@ -11,7 +11,7 @@ from auclid.additive._basis import Basis
 from auclid.additive._moments import BasisSums, class_sums
 from auclid.additive._order_moments import OrderSums
 from auclid.data import as_table
-from auclid.data.dataset import MemoryDataset
+from auclid.data.memory import MemoryDataset
 from auclid.metrics._concordance import right_pairs
 from auclid.ordered._rows import OrderedRows, Outcome
 from auclid.solvers import newton
@@ -143,7 +143,7 @@ class ClassTarget(NamedTuple):
         return np.sort(np.concatenate([rare, rng.permutation(common)[: limit - len(rare)]]))
 
     def spread(self, limit: int) -> np.ndarray:
-        """Every so manieth row of a class, the rarer class first: evenly of all folds."""
+        """Every k-th row of a class, the rarer class first: evenly over all folds."""
         rare, common = self._by_class()
         rare = rare[:: -(-len(rare) // (limit // 2)) or 1]
         common = common[:: -(-len(common) // (limit - len(rare))) or 1]
@@ -264,7 +264,7 @@ class OrderTarget(NamedTuple):
         return np.sort(order.rows[np.isin(order.group, shuffled[:count])])
 
     def spread(self, limit: int) -> np.ndarray:
-        """Every so manieth row along the order; whole groups where there are some."""
+        """Every k-th row along the order; whole groups where there are some."""
         if self._many_groups:
             return self.drawn(limit, np.random.default_rng(0))
         rows = self.order.rows

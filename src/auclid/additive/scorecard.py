@@ -513,8 +513,7 @@ def _with_given(model: Scorecard, spec: ColumnSpec, value: Any) -> ColumnSpec:
 
 def part_masses(part: Part) -> np.ndarray:
     """The weight of the negatives and of the positives of a part."""
-    assert part.y is not None
-    return _masses(part.y, part.weight)
+    return _masses(part.labels, part.weight)
 
 
 def _masses(labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
@@ -523,6 +522,5 @@ def _masses(labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
 
 def part_moments(part: Part, basis: Basis) -> Totals:
     """The moments of both classes, in the basis, of a part of cells."""
-    assert part.y is not None
-    moments = class_sums(basis, part.X, part.y == 1, part.weight).moments()
+    moments = class_sums(basis, part.X, part.labels == 1, part.weight).moments()
     return Totals([moments.neg, moments.pos])

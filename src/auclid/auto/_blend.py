@@ -205,13 +205,13 @@ def _newton_target(S: np.ndarray, sign: np.ndarray, mass: np.ndarray, penalty: f
     p = expit(-sign * (S @ w[:-1] + w[-1]))
     curvature, slope = np.maximum(mass * p * (1.0 - p), 1e-12 * mass), -mass * sign * p
     gradient, at_b = S.T @ slope + penalty * w[:-1], float(slope.sum())
-    mixed, bend = S.T @ curvature, float(curvature.sum())
-    hessian = (S * curvature[:, None]).T @ S - np.outer(mixed, mixed) / bend
+    mixed, total = S.T @ curvature, float(curvature.sum())
+    hessian = (S * curvature[:, None]).T @ S - np.outer(mixed, mixed) / total
     hessian[np.diag_indices_from(hessian)] += penalty
     factor = linalg.cholesky(hessian, lower=True, check_finite=False)
-    aim = hessian @ w[:-1] - (gradient - mixed * at_b / bend)
+    aim = hessian @ w[:-1] - (gradient - mixed * at_b / total)
     moved, _ = nnls(factor.T, linalg.solve_triangular(factor, aim, lower=True, check_finite=False))
-    return np.append(moved, w[-1] - (at_b + mixed @ (moved - w[:-1])) / bend)
+    return np.append(moved, w[-1] - (at_b + mixed @ (moved - w[:-1])) / total)
 
 
 def greedy_weights(S: np.ndarray, value: Callable[[np.ndarray], float], steps: int) -> np.ndarray:

@@ -41,9 +41,7 @@ def fit_count(candidate: Candidate, folds: int) -> int:
     return 2 if isinstance(candidate.recipe, LeastSquaresAUCCV | LogisticRegression) else folds
 
 
-def expected_cost(
-    every: list[Candidate], shape: TableShape, searched: int, folds: int, repeats: int
-) -> ExpectedCost:
+def expected_cost(every: list[Candidate], shape: TableShape, searched: int, folds: int, repeats: int) -> ExpectedCost:
     """The cost of all candidates on all folds, and of fitting them on all rows."""
     trained = searched * (1.0 - 1.0 / folds)
     seconds = 0.0

@@ -54,7 +54,7 @@ def fit_networks(
     share = float(np.average(is_pos, weights=mass))
     mass = mass / np.sqrt(np.where(is_pos, share, 1.0 - share))
     batch = int(np.clip(len(is_pos) // STEPS_PER_EPOCH, MIN_BATCH, MAX_BATCH))
-    found = []
+    networks = []
     for number in range(recipe.n_networks):
         network = MLPClassifier(
             HIDDEN_UNITS,
@@ -65,5 +65,5 @@ def fit_networks(
             n_iter_no_change=5,
             random_state=recipe.seed + number,
         )
-        found.append(network.fit(X, is_pos, sample_weight=mass / mass.mean()))
-    return Networks([network.coefs_ for network in found], [network.intercepts_ for network in found])
+        networks.append(network.fit(X, is_pos, sample_weight=mass / mass.mean()))
+    return Networks([network.coefs_ for network in networks], [network.intercepts_ for network in networks])

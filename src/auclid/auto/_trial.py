@@ -337,9 +337,7 @@ def _run(candidate: Candidate, task: TrialTask, source: Any, train: np.ndarray, 
     return _fit_and_score(candidate, (X, task.is_pos[train], task.weights(train)), held_out)
 
 
-def _fit_and_score(
-    candidate: Candidate, training: tuple[Any, np.ndarray, np.ndarray | None], held_out: Any
-) -> FoldRun:
+def _fit_and_score(candidate: Candidate, training: tuple[Any, np.ndarray, np.ndarray | None], held_out: Any) -> FoldRun:
     start = time.perf_counter()
     model = fit_candidate(candidate.recipe, *training)
     seconds = time.perf_counter() - start

@@ -53,7 +53,7 @@ class HeldOutComparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
     data: BinaryTable
-    found: ModelComparison
+    comparison: ModelComparison
     seed: int
     answers: list[Answer]
     notes: list[str]
@@ -66,11 +66,11 @@ class HeldOutComparison(NamedTuple):
     @property
     def is_pos(self) -> np.ndarray:
         """Which of the held-out rows are positive."""
-        return self.data.is_pos[self.found.rows]
+        return self.data.is_pos[self.comparison.rows]
 
     def best(self, ours: bool) -> ComparedModel | None:
         """The best of ours, or of the baselines; None where all failed."""
-        return next((model for model in self.found.ranked if model.is_baseline != ours), None)
+        return next((model for model in self.comparison.ranked if model.is_baseline != ours), None)
 
 
 def candidates(
@@ -119,7 +119,7 @@ def compare(
     """
     chosen, notes = candidates(data.X, methods, against, seed, max_fpr, settings)
     notes += leakage_notes(data)
-    found = compare_estimators(
+    comparison = compare_estimators(
         {name: model for _, name, model in chosen},
         data.X,
         data.is_pos.astype(int),
@@ -133,17 +133,20 @@ def compare(
         error="keep",
         progress=tell,
     )
-    notes += [*found.notes, *(f"{m.name} stopped before it had converged." for m in found.ranked if not m.converged)]
-    notes += _all_alike(found, data.is_pos, max_fpr) + by_average_precision(found)
+    notes += [
+        *comparison.notes,
+        *(f"{m.name} stopped before it had converged." for m in comparison.ranked if not m.converged),
+    ]
+    notes += _all_alike(comparison, data.is_pos, max_fpr) + by_average_precision(comparison)
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
-    told = answers(found, data.is_pos, max_fpr)
-    result = HeldOutComparison(data, found, seed, told, [*data.notes, *notes], max_fpr=max_fpr, tune=protocol.tune)
-    result = result._replace(blocks=_over_time(data, found))
+    told = answers(comparison, data.is_pos, max_fpr)
+    result = HeldOutComparison(data, comparison, seed, told, [*data.notes, *notes], max_fpr=max_fpr, tune=protocol.tune)
+    result = result._replace(blocks=_over_time(data, comparison))
     best = result.best(ours=True)
     if best is None:
         return result
-    test = found.splits[0][1]
+    test = comparison.splits[0][1]
     rows = take_rows(data.X, test)
     why = reasons(lambda X: scored(best.fitted, X), rows, data.is_pos[test], data.feature_names, seed, max_fpr)
     return result._replace(reasons=why, shapes=_named_shapes(best.fitted, data))
@@ -164,13 +167,13 @@ def _splits(data: BinaryTable, protocol: Protocol) -> dict[str, Any]:
     return {**protocol.splits(), "time": data.time}
 
 
-def _over_time(data: BinaryTable, found: ModelComparison) -> list[TimeBlock]:
+def _over_time(data: BinaryTable, comparison: ModelComparison) -> list[TimeBlock]:
     """The best model on each block of later rows, where there are several."""
-    if data.time is None or len(found.splits) < 2 or not found.ranked:
+    if data.time is None or len(comparison.splits) < 2 or not comparison.ranked:
         return []
     blocks, every = [], np.full(len(data.is_pos), np.nan)
-    every[found.rows] = found.best.scores
-    for _, test in found.splits:
+    every[comparison.rows] = comparison.best.scores
+    for _, test in comparison.splits:
         is_pos, scores, ends = data.is_pos[test], every[test], [data.time[test].min(), data.time[test].max()]
         first, last = (str(np.datetime64(int(end), "D")) if data.time_is_date else f"{end:g}" for end in ends)
         auc, ap = auc_interval(is_pos, scores), average_precision_interval(is_pos, scores)
@@ -187,10 +190,10 @@ def _whole_list(chosen: list[tuple[bool, str, Any]], max_fpr: float) -> list[str
     return [f"{', '.join(names)} {learn} the whole list; all are judged by {measured_by(max_fpr)}."]
 
 
-def _all_alike(found: ModelComparison, is_pos: np.ndarray, max_fpr: float) -> list[str]:
+def _all_alike(comparison: ModelComparison, is_pos: np.ndarray, max_fpr: float) -> list[str]:
     """One omnibus test of all models, free of selection bias, where there is one split."""
-    scores = {model.name: model.scores for model in found.ranked}
-    if len(scores) < 2 or len(found.splits) > 1:
+    scores = {model.name: model.scores for model in comparison.ranked}
+    if len(scores) < 2 or len(comparison.splits) > 1:
         return []
-    pvalue = compare_many(is_pos[found.rows], scores, max_fpr=max_fpr).pvalue
+    pvalue = compare_many(is_pos[comparison.rows], scores, max_fpr=max_fpr).pvalue
     return [f"That all {len(scores)} models rank alike has p {likely(pvalue, equals='= ')}, by one test of all."]

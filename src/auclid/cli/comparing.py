@@ -73,7 +73,7 @@ def compare(
     table = table if test is None else with_test_rows(table, test, how)
     result = _run(table, how, chosen, protocol)
     result.answers.insert(-1, Answer("What next?", _next_line(data[0] if data else None, how, result)))
-    outputs.write(report(result), {table.source: result.found})
+    outputs.write(report(result), {table.source: result.comparison})
     _tell_comparison(result)
     outputs.tell()
 
@@ -96,7 +96,7 @@ def compare_several(
         suited = [models.sensible(table.X)[0] for table in tables]
         chosen = chosen._replace(methods=[name for name in suited[0] if all(name in each for each in suited)])
     results = {table.source: _run(table, how, chosen, protocol) for table in tables}
-    comparisons = {name: result.found for name, result in results.items()}
+    comparisons = {name: result.comparison for name, result in results.items()}
     ranks = ranked_tables(comparisons)
     outputs.write(ranks_page(ranks, results), comparisons)
     for result in results.values():
@@ -131,7 +131,7 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
         ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
     words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
-    return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid{_behind(best, result.found.best)}"
+    return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid{_behind(best, result.comparison.best)}"
 
 
 def _behind(ours: ComparedModel | None, top: ComparedModel) -> str:
@@ -173,18 +173,18 @@ def _tell_comparison(result: HeldOutComparison) -> None:
     table = airy_table("model", measure, "95 % interval", "gap", "p", "AP", "fit, s")
     table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
     table.columns[0].overflow = "fold"
-    table.title = f"Measured on {len(result.found.rows):,} rows, by {result.found.how}"
-    for model in result.found.models:
+    table.title = f"Measured on {len(result.comparison.rows):,} rows, by {result.comparison.how}"
+    for model in result.comparison.models:
         name = f"[{THEIRS if model.is_baseline else OURS}]{escape(model.name)}[/]"
         table.add_row(name, *(["failed"] if model.trouble else _figures(model)))
     Console().print(table)
     colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
-    test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
+    test = "DeLong's" if len(result.comparison.splits) == 1 else "Nadeau and Bengio's"
     _show.say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
     _show.say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
     if result.blocks:
-        _tell_blocks(result.found.best.name, result.blocks)
-    _show.remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
+        _tell_blocks(result.comparison.best.name, result.blocks)
+    _show.remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.comparison.models if m.trouble)])
     _show.say("")
     for answer in result.answers:
         _show.say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
@@ -201,15 +201,15 @@ def _tell_blocks(name: str, blocks: list[TimeBlock]) -> None:
     Console().print(table)
 
 
-def _tell_ranks(found: TableComparison) -> None:
+def _tell_ranks(ranks: TableComparison) -> None:
     """Mean ranks over several tables, and which models differ."""
     table = airy_table("model", "mean rank", "mean AUC")
-    table.title = f"Mean ranks over {len(found.tables)} tables"
-    for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
+    table.title = f"Mean ranks over {len(ranks.tables)} tables"
+    for name, rank, aucs in zip(ranks.names, ranks.ranks, ranks.aucs, strict=True):
         table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
     Console().print(table)
-    friedman = "" if found.pvalue != found.pvalue else f"; Friedman's test of all: p {likely(found.pvalue, '= ')}"
-    apart = f"{found.critical_difference:.2f} apart"
+    friedman = "" if ranks.pvalue != ranks.pvalue else f"; Friedman's test of all: p {likely(ranks.pvalue, '= ')}"
+    apart = f"{ranks.critical_difference:.2f} apart"
     _show.say(f"Mean ranks less than {apart} do not differ significantly (Nemenyi){friedman}.")
 
 

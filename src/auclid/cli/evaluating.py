@@ -86,16 +86,16 @@ def evaluate_several(
     check_paths({"--data": data} | {f"MODEL ({path})": path for path in models}, {})
     every = [_measured(SavedModel.open(path), data, target, positive, options, memory) for path in models]
     first = every[0]
-    _show.remarks(dict.fromkeys(note for found in every for note in found.notes))
-    for path, found in zip(models, every, strict=True):
-        if not np.array_equal(found.rows.is_pos, first.rows.is_pos):
+    _show.remarks(dict.fromkeys(note for result in every for note in result.notes))
+    for path, result in zip(models, every, strict=True):
+        if not np.array_equal(result.rows.is_pos, first.rows.is_pos):
             raise DataError(f"All models must rank the same label on top; {models[0].name} and {path.name} do not.")
-        part = found.interval if found.partial is None else found.partial
-        name = "AUC" if found.partial is None else f"Partial AUC up to {found.options.max_fpr:g}"
+        part = result.interval if result.partial is None else result.partial
+        name = "AUC" if result.partial is None else f"Partial AUC up to {result.options.max_fpr:g}"
         _show.say(escape(f"{path.name}: {name} {part.auc:.4f}, 95 % interval {part.low:.4f} to {part.high:.4f}"))
-    for path, found in zip(models[1:], every[1:], strict=True):
-        scores = found.rows.score, first.rows.score
-        gap = compare_auc(first.rows.is_pos, *scores, groups=found.clusters, max_fpr=options.max_fpr)
+    for path, result in zip(models[1:], every[1:], strict=True):
+        scores = result.rows.score, first.rows.score
+        gap = compare_auc(first.rows.is_pos, *scores, groups=result.clusters, max_fpr=options.max_fpr)
         said = f"{path.name} − {models[0].name}: {gap.difference:+.4f}, 95 % interval {gap.low:+.4f} to {gap.high:+.4f}"
         _show.say(escape(f"{said}, p = {gap.pvalue:.2g}"))
 
@@ -135,36 +135,36 @@ def evaluate_scores(
 # What is printed
 
 
-def _tell_figures(found: Evaluation) -> None:
+def _tell_figures(result: Evaluation) -> None:
     """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
-    interval = found.interval
-    _show.say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
-    ap, share = found.ap, float(found.rows.is_pos.mean())
+    interval = result.interval
+    _show.say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(result.how)})")
+    ap, share = result.ap, float(result.rows.is_pos.mean())
     _show.say(
         f"Average precision {ap.ap:.4f}, 95 % interval {ap.low:.4f} to {ap.high:.4f} ({share:.4f} is guessing); "
-        f"Gini {found.gini:.4f}, Kolmogorov-Smirnov {found.ks:.4f}"
+        f"Gini {result.gini:.4f}, Kolmogorov-Smirnov {result.ks:.4f}"
     )
-    if found.partial is not None:
-        part = found.partial
+    if result.partial is not None:
+        part = result.partial
         _show.say(
-            f"Partial AUC up to a false-positive rate of {found.options.max_fpr:g}: {part.auc:.4f}, "
+            f"Partial AUC up to a false-positive rate of {result.options.max_fpr:g}: {part.auc:.4f}, "
             f"95 % interval {part.low:.4f} to {part.high:.4f} (0.5 is guessing)"
         )
-    _confusion(found)
-    if found.alerts is not None:
-        _alerts(found)
-    if found.by_group is not None:
-        _groups(found.by_group)
-    _lift(found.lift)
+    _confusion(result)
+    if result.alerts is not None:
+        _alerts(result)
+    if result.by_group is not None:
+        _groups(result.by_group)
+    _lift(result.lift)
 
 
-def _alerts(found: Evaluation) -> None:
+def _alerts(result: Evaluation) -> None:
     """What a number of alerts finds."""
-    rates, score, positive = found.alerts, found.rows.score, escape(found.rows.classes[1])
+    rates, score, positive = result.alerts, result.rows.score, escape(result.rows.classes[1])
     assert rates is not None
     flagged = int((score > rates.threshold).sum())
     _show.say(
-        f"The {flagged:,} highest of {len(score):,} rows (at most {found.options.alerts:,} alerts, scores above "
+        f"The {flagged:,} highest of {len(score):,} rows (at most {result.options.alerts:,} alerts, scores above "
         f"{rates.threshold:.6g}): {rates.precision:.1%} are {positive}; that is {rates.tpr:.1%} of "
         f"them ({rates.tpr_low:.1%} to {rates.tpr_high:.1%}), and {rates.fpr:.2%} of the others "
         f"({rates.fpr_low:.2%} to {rates.fpr_high:.2%})"
@@ -208,12 +208,12 @@ def _lift(lift: LiftTable) -> None:
     Console().print(table)
 
 
-def _confusion(found: Evaluation) -> None:
+def _confusion(result: Evaluation) -> None:
     """What the model's own threshold does, or that of a column of scores."""
-    is_pos, called, classes = found.rows.is_pos, found.rows.called, found.rows.classes
+    is_pos, called, classes = result.rows.is_pos, result.rows.called, result.rows.classes
     table = airy_table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    at = "at the model's own threshold," if found.rows.has_model else escape(f"called {classes[1]} above")
-    _show.say(f"{count_of(len(is_pos), 'row')} {at} {found.rows.threshold:.6g}:")
+    at = "at the model's own threshold," if result.rows.has_model else escape(f"called {classes[1]} above")
+    _show.say(f"{count_of(len(is_pos), 'row')} {at} {result.rows.threshold:.6g}:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)

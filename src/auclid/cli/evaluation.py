@@ -106,8 +106,8 @@ def evaluate(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        found = _figures(rows, options)
-    return found._replace(notes=remarks([*found.notes, *(str(each.message) for each in heard)]))
+        result = _figures(rows, options)
+    return result._replace(notes=remarks([*result.notes, *(str(each.message) for each in heard)]))
 
 
 def _figures(rows: EvaluatedRows, options: EvaluationOptions) -> Evaluation:
@@ -179,20 +179,20 @@ def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
     return groups.astype(str) if groups.dtype == object else groups
 
 
-def draw(found: Evaluation, path: Path) -> None:
+def draw(result: Evaluation, path: Path) -> None:
     """A picture of four plots (or five, with groups), in the format of the file's ending."""
     from auclid import plot
 
-    is_pos, score, max_fpr = found.rows.is_pos, found.rows.score, found.options.max_fpr
+    is_pos, score, max_fpr = result.rows.is_pos, result.rows.score, result.options.max_fpr
     plots: list[Any] = [
-        lambda ax: plot.roc(is_pos, score, max_fpr=max_fpr, groups=found.clusters, ax=ax),
-        lambda ax: plot.scores(is_pos, score, threshold=found.rows.threshold, ax=ax),
+        lambda ax: plot.roc(is_pos, score, max_fpr=max_fpr, groups=result.clusters, ax=ax),
+        lambda ax: plot.scores(is_pos, score, threshold=result.rows.threshold, ax=ax),
         lambda ax: plot.lift(is_pos, score, name="model", ax=ax),
         lambda ax: plot.lift(is_pos, score, name="model", kind="lift", ax=ax),
     ]
-    if found.by_group is not None:
-        groups = {f"{name}": one for name, one in found.by_group.intervals.items()}
-        plots.append(lambda ax: plot.intervals({"all rows": found.interval, **groups}, sort=False, ax=ax))
+    if result.by_group is not None:
+        groups = {f"{name}": one for name, one in result.by_group.intervals.items()}
+        plots.append(lambda ax: plot.intervals({"all rows": result.interval, **groups}, sort=False, ax=ax))
     _paint(plots, path)
 
 

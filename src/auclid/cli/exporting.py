@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from auclid._hints import joined
 from auclid.cli import _show
 from auclid.cli._show import escape
 from auclid.cli.paths import check_paths
@@ -48,8 +49,6 @@ def _format(output: Path | None, to: str, of_sql: list[str]) -> str:
 def _by_ending(output: Path) -> str:
     to = EXPORT_FORMATS.get(output.suffix.lower())
     if to is None:
-        *most, last = EXPORT_FORMATS
-        raise DataError(
-            f"--output must end in {', '.join(most)} or {last}, or --to must say what to write; got {str(output)!r}."
-        )
+        endings = joined(EXPORT_FORMATS, "or")
+        raise DataError(f"--output must end in {endings}, or --to must say what to write; got {str(output)!r}.")
     return to

@@ -61,20 +61,20 @@ class Fitted(NamedTuple):
 
 def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[str, Path]:
     """Every file that a fit writes, by the option that names it; refuses pages that replace other files."""
-    found = {"--model": model}
+    files = {"--model": model}
     if stream is not None:
-        found["--checkpoint"] = stream[0]
+        files["--checkpoint"] = stream[0]
     if isinstance(models.ours(method, 0)[1], Scorecard):
-        found |= card_outputs(model)
-    return found
+        files |= card_outputs(model)
+    return files
 
 
 def card_outputs(model: Path) -> dict[str, Path]:
     """The files that a fit leaves beside a scorecard, its page and its points; refuses to replace other files."""
-    found = dict(zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True))
-    for what, path in found.items():
+    files = dict(zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True))
+    for what, path in files.items():
         check_new(what, path, model)
-    return found
+    return files
 
 
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:

@@ -34,7 +34,7 @@ SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
 """Which of our methods suit n rows of d columns: what `auclid fit` makes, exact linear ones, a stream, curved ones."""
 
 FRONT_DOOR = ("auto", "aucclassifier")
-"""Names of the model for someone who did not choose one."""
+"""Names of the model that is used where no method is named."""
 
 Named = tuple[str, BaseEstimator]
 

@@ -227,11 +227,8 @@ def _figure(title: str, periods: list[Period], field: str, expected: float | Non
     frame = _frame(len(periods), span(ends))
     body = [_axes(frame, periods, title), _dashed(frame, expected)]
     for k, (value, low, high) in known:
-        x = float(frame.across(k))
-        a, b, c = (float(frame.up(each)) for each in (low, high, value))
-        body.append(f'<line class="line ours" x1="{x:.1f}" x2="{x:.1f}" y1="{a:.1f}" y2="{b:.1f}"/>')
-        said = escape(f"{periods[k].name}: {value:.3f}")
-        body.append(f'<circle class="dot ours" cx="{x:.1f}" cy="{c:.1f}" r="4"><title>{said}</title></circle>')
+        body.append(frame.vertical(k, "line ours", (low, high)))
+        body.append(frame.dot(k, value, "dot ours", 4, f"{periods[k].name}: {value:.3f}"))
     return frame.svg(f"{title} over time", "".join(body))
 
 
@@ -242,10 +239,8 @@ def _chart_figure(report: MonitorReport) -> str:
     known = [(k, value) for k, value in enumerate(chart.statistic) if np.isfinite(value)]
     frame = _frame(len(report.periods), (0.0, 1.1 * max([chart.limit, *(value for _, value in known)])))
     places, values = zip(*known, strict=True)
-    line = f'<path class="line ours" d="{frame.path(places, values)}"/>'
-    return frame.svg(
-        "Control chart", _axes(frame, report.periods, "evidence of a fall") + _dashed(frame, chart.limit) + line
-    )
+    axes = _axes(frame, report.periods, "evidence of a fall")
+    return frame.svg("Control chart", axes + _dashed(frame, chart.limit) + frame.line(places, values, "line ours"))
 
 
 def _frame(periods: int, up: tuple[float, float]) -> Frame:
@@ -258,10 +253,7 @@ def _axes(frame: Frame, periods: list[Period], label: str) -> str:
 
 
 def _dashed(frame: Frame, value: float | None) -> str:
-    if value is None:
-        return ""
-    y, (left, right) = float(frame.up(value)), (float(frame.across(end)) for end in frame.x)
-    return f'<line class="chance" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return "" if value is None else frame.line(frame.x, [value, value], "chance")
 
 
 def _chart_note(report: MonitorReport) -> str:

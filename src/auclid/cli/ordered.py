@@ -80,8 +80,8 @@ def fit(data: Path, model: Path, options: OrderOptions, how: Options) -> None:
     known: dict[str, Any] = {"method": method, "columns": names, "dense": True, "order": options.record}
     save(model, made, about=known | fitting.optional_facts(counts, how.points))
     values, more = table.measure(np.arange(len(table.values)))
-    found = concordance_interval(values, made.predict(table.X), **more)
-    learnt = f"concordance {found.concordance:.4f} on the rows it has learnt from"
+    interval = concordance_interval(values, made.predict(table.X), **more)
+    learnt = f"concordance {interval.concordance:.4f} on the rows it has learnt from"
     _show.say(escape(f"{count_of(len(values), 'row')}, {learnt}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if beside:
         facts = _card_facts(made, table, data, how.points)
@@ -122,9 +122,9 @@ def evaluate(
     table = read(data, options, saved.names)
     scores, every = np.asarray(made.predict(table.X)), np.arange(len(table.values))
     values, more = table.measure(every)
-    found = concordance_interval(values, scores, clusters=table.groups, **more)
-    _show.say(f"Concordance {found.concordance:.4f}, 95 % interval {found.low:.4f} to {found.high:.4f}.")
-    result = result_of(data, table, every, [compared_scores(model.stem, scores, found)])
+    interval = concordance_interval(values, scores, clusters=table.groups, **more)
+    _show.say(f"Concordance {interval.concordance:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f}.")
+    result = result_of(data, table, every, [compared_scores(model.stem, scores, interval)])
     if table.survival is not None:
         over = auc_over_time(values, scores, table.survival.event)
         for t, auc, low, high in zip(over.times, over.auc, over.low, over.high, strict=True):

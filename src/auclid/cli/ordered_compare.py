@@ -42,7 +42,7 @@ def compare(
     if protocol.budget is not None:
         _show.say(f"At most about {protocol.budget:.0f} s for the comparison (--budget).")
     with _show.progress() as tell:
-        found = compare_ordered(
+        comparison = compare_ordered(
             {name: model for name, _, model in chosen},
             table.X,
             table.y,
@@ -55,13 +55,18 @@ def compare(
             error="keep",
             progress=tell,
         )
-    _show.say(escape(f"Measured by {found.how}. The difference is to the best baseline, p adjusted for all of them."))
-    for note in found.notes:
+    _show.say(
+        escape(f"Measured by {comparison.how}. The difference is to the best baseline, p adjusted for all of them.")
+    )
+    for note in comparison.notes:
         _show.say(escape(note))
-    for model in found.models:
+    for model in comparison.models:
         _show.say(escape(_line(model)))
     _tell_left_out(options)
-    outputs.write(ordered_page(result_of(data, table, found.rows, found.ranked, found.how)), {data.name: found})
+    outputs.write(
+        ordered_page(result_of(data, table, comparison.rows, comparison.ranked, comparison.how)),
+        {data.name: comparison},
+    )
     outputs.tell()
 
 
@@ -89,12 +94,12 @@ def contestants(
     names = [method_name(name, options) for name in methods] or list(COMPARED_METHODS)
     own = settings_by_method(settings, names)
     of = ranker_class(options).__name__
-    found: list[tuple[str, bool, Any]] = [
+    entries: list[tuple[str, bool, Any]] = [
         (name if name == SCORECARD else f"{of} {name}", False, ranker(options, name, own[name])) for name in names
     ]
 
     def baseline(name: str, model: Any) -> None:
-        found.append((name, True, Pipeline([("columns", Columns()), ("ranker", model)])))
+        entries.append((name, True, Pipeline([("columns", Columns()), ("ranker", model)])))
 
     if options.event is not None:
         baseline("ridge on log time", LogTimeRidge())
@@ -102,7 +107,7 @@ def contestants(
             from sksurv.linear_model import CoxPHSurvivalAnalysis
 
             baseline("Cox regression", CoxPHSurvivalAnalysis(alpha=1e-2))
-        return found
+        return entries
     levels = len(np.unique(table.values))
     if levels == 2:
         baseline("logistic regression", LogisticScores(max_iter=1000))
@@ -110,7 +115,7 @@ def contestants(
         baseline("ridge regression", Ridge())
     if table.groups is not None and levels <= 31 and find_spec("lightgbm") is not None:
         baseline("LightGBM lambdarank", LambdaRank())
-    return found
+    return entries
 
 
 class LogisticScores(LogisticRegression):

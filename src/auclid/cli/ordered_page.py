@@ -9,7 +9,7 @@ import numpy as np
 from auclid._hints import count_of
 from auclid._page import filled, header, named_row, number_table
 from auclid._page import page as whole_page
-from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
+from auclid._page.svg import Frame, nice, span
 from auclid.cli.ordered_rows import OrderedTable
 from auclid.cli.plots import forest_plot
 from auclid.cli.verdict import likely, signed
@@ -33,8 +33,8 @@ class OrderedResult(NamedTuple):
     @property
     def best_of_each_side(self) -> list[ComparedModel]:
         """The best of ours and the best baseline."""
-        found = [next((row for row in self.models if row.is_baseline is side), None) for side in (False, True)]
-        return [row for row in found if row is not None]
+        best = [next((row for row in self.models if row.is_baseline is side), None) for side in (False, True)]
+        return [row for row in best if row is not None]
 
     @property
     def has_group_aucs(self) -> bool:
@@ -51,10 +51,10 @@ def result_of(
     return OrderedResult(data.name, facts, models, values, more["event"], more["groups"])
 
 
-def compared_scores(name: str, scores: np.ndarray, found: ConcordanceInterval) -> ComparedModel:
+def compared_scores(name: str, scores: np.ndarray, interval: ConcordanceInterval) -> ComparedModel:
     """A model whose scores of all rows are measured at once."""
-    value = found.concordance
-    return ComparedModel(name, value, found.low, found.high, np.array([value]), scores=scores)
+    value = interval.concordance
+    return ComparedModel(name, value, interval.low, interval.high, np.array([value]), scores=scores)
 
 
 HEADS = "model", "concordance", "95 % interval", "against best baseline", "adjusted p", "fit, s"
@@ -101,35 +101,31 @@ def _line(row: ComparedModel) -> str:
 
 def _time_plot(result: OrderedResult) -> str:
     assert result.event is not None
-    found = [(row, auc_over_time(result.values, row.scores, result.event)) for row in result.best_of_each_side]
-    low, high = span([each for _, over in found for each in (*over.low, *over.high)])
-    times = found[0][1].times
+    over_time = [(row, auc_over_time(result.values, row.scores, result.event)) for row in result.best_of_each_side]
+    low, high = span([each for _, over in over_time for each in (*over.low, *over.high)])
+    times = over_time[0][1].times
     frame = Frame((float(times[0]), float(times[-1])), (low, high))
     ticks = nice(float(times[0]), float(times[-1])), nice(low, high)
     body = [frame.axes("time", "AUC of events by then", *ticks)]
-    for row, over in reversed(found):
+    for row, over in reversed(over_time):
         css = "rival" if row.is_baseline else "ours"
-        edge = np.concatenate([over.times, over.times[::-1]]), np.concatenate([over.low, over.high[::-1]])
-        body.append(f'<path class="band {css}" d="{frame.path(*edge)}Z"/>')
-        line = frame.path(over.times, over.auc)
-        body.append(f'<path class="line {css}" d="{line}"><title>{escape(row.name)}</title></path>')
+        body.append(frame.band(over.times, over.low, over.high, f"band {css}"))
+        body.append(frame.line(over.times, over.auc, f"line {css}", row.name))
     return frame.svg("AUC over time", "".join(body))
 
 
 def _group_plot(result: OrderedResult, row: ComparedModel) -> tuple[str, str]:
     """A histogram of the AUCs of the groups with their mean, and what it says."""
-    found = group_aucs("auclid", result.values, row.scores, result.groups, None, None)[0]
+    aucs = group_aucs("auclid", result.values, row.scores, result.groups, None, None)[0]
     mean = group_auc(result.values, row.scores, result.groups)  # type: ignore[arg-type]
-    counts = np.histogram(found, GROUP_BINS)[0]
+    counts = np.histogram(aucs, GROUP_BINS)[0]
     top = 1.08 * float(counts.max())
     frame = Frame((0.0, 1.0), (0.0, top))
     body = [frame.axes("AUC within a group", "groups", np.linspace(0.0, 1.0, 6), nice(0.0, top, 4))]
-    x, y = np.repeat(GROUP_BINS, 2), np.concatenate([[0.0], np.repeat(counts, 2), [0.0]])
-    body.append(f'<path class="bars {"rival" if row.is_baseline else "ours"}" d="{frame.path(x, y)}Z"/>')
-    at = float(frame.across(mean.auc))
-    body.append(f'<line class="cut" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+    body.append(frame.histogram(GROUP_BINS, counts, f"bars {'rival' if row.is_baseline else 'ours'}"))
+    body.append(frame.vertical(mean.auc, "cut"))
     caption = (
-        f"{len(found):,} groups with rows of both levels. Their mean by size is {mean.auc:.4f}, 95 % interval "
+        f"{len(aucs):,} groups with rows of both levels. Their mean by size is {mean.auc:.4f}, 95 % interval "
         f"over groups {mean.low:.4f} to {mean.high:.4f}."
     )
     return frame.svg(f"AUC within groups, {row.name}", "".join(body)), caption

@@ -130,14 +130,14 @@ def outcomes(data: Path, options: OrderOptions) -> np.ndarray | None:
     reader, name = open_columns(data), options.outcome
     if reader is None or name not in reader.available_columns():
         return None
-    found = option_column(data, "target" if options.time is None else "time", name)
+    values = option_column(data, "target" if options.time is None else "time", name)
     seen = None if options.event is None else option_column(data, "event", options.event)
-    known = _known(found) if seen is None else _known(found) & _known(seen)
-    order = unknown_order(len(found))
+    known = _known(values) if seen is None else _known(values) & _known(seen)
+    order = unknown_order(len(values))
     if seen is None:
-        order["value"][known] = _levels(found[known], options)
+        order["value"][known] = _levels(values[known], options)
     else:
-        order["value"][known] = time_column("auclid", "time", found[known])
+        order["value"][known] = time_column("auclid", "time", values[known])
         order["event"][known] = event_column("auclid", _numbers(seen[known]))
     if options.group is not None:
         order["group"] = [text(each) for each in option_column(data, "group", options.group).tolist()]

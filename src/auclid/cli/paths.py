@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+from auclid._hints import joined
 from auclid.data.readers.open import ENDINGS, file_ending, source_paths
 from auclid.errors import DataError
 from auclid.io import may_write
@@ -35,8 +36,7 @@ def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path | No
 def check_ending(option: str, path: Path, endings: Sequence[str]) -> None:
     """Refuse a file whose ending promises a format that is not written; a name without an ending is fine."""
     if path.suffix and path.suffix.lower() not in endings:
-        *most, last = endings
-        raise DataError(f"{option} must end in {', '.join(most)} or {last}; got {str(path)!r}.")
+        raise DataError(f"{option} must end in {joined(endings, 'or')}; got {str(path)!r}.")
 
 
 def check_new(what: str, path: Path, owner: Path) -> None:
@@ -73,7 +73,7 @@ def _read_from(source: Path) -> Iterator[Path]:
         return
     try:
         files = source_paths(source)
-    except (DataError, OSError):  # whoever reads it says so
+    except (DataError, OSError):  # reading it will raise again
         return
     for file in files:
         yield file

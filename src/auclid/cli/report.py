@@ -29,9 +29,9 @@ from auclid.reports._section import script, section
 
 def report(result: HeldOutComparison) -> str:
     """The page of a comparison, as text."""
-    rows, is_pos = result.found.ranked, result.is_pos
+    rows, is_pos = result.comparison.ranked, result.is_pos
     scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
-    found = [numbers(is_pos, each) for each in scored]
+    figures = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
     classes = result.data.classes[0], result.data.classes[1]
     body = filled(
@@ -44,11 +44,11 @@ def report(result: HeldOutComparison) -> str:
         measure=_measure(result),
         region=_region(result.max_fpr),
         facts=escape(_facts(result, is_pos)),
-        leaderboard=_leaderboard(result.found.models),
+        leaderboard=_leaderboard(result.comparison.models),
         **_plots(result),
         blocks=_blocks(result),
         explained=_explained(result),
-        decisions=section(found, classes) if found else "",
+        decisions=section(figures, classes) if figures else "",
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
         lift="".join(model["lift"] for model in models),
@@ -56,12 +56,12 @@ def report(result: HeldOutComparison) -> str:
         negative=escape(result.data.classes[0]),
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
     )
-    return whole_page(f"auclid compare: {escape(result.data.source)}", body, script(found))
+    return whole_page(f"auclid compare: {escape(result.data.source)}", body, script(figures))
 
 
 def _plots(result: HeldOutComparison) -> dict[str, str]:
     """ROC curves, intervals and times of the models; nothing where none could be fitted."""
-    rows, best, rival = result.found.ranked, result.best(ours=True), result.best(ours=False)
+    rows, best, rival = result.comparison.ranked, result.best(ours=True), result.best(ours=False)
     if not rows:
         return {"roc": "", "forest": "", "time": ""}
     return {
@@ -77,7 +77,7 @@ def _answers(answers: list[Answer]) -> str:
 
 def _tests(result: HeldOutComparison) -> str:
     """How differences were tested."""
-    if len(result.found.splits) == 1:
+    if len(result.comparison.splits) == 1:
         return "Intervals and p-values of the AUC are DeLong's, those of the average precision by influence values."
     return (
         "AUC and average precision are means over splits. Intervals allow for the choice of test rows (LeDell), "
@@ -87,7 +87,7 @@ def _tests(result: HeldOutComparison) -> str:
 
 def _pooled(result: HeldOutComparison) -> str:
     """Where the scores of curves and thresholds come from, where there are several splits."""
-    if len(result.found.splits) == 1:
+    if len(result.comparison.splits) == 1:
         return ""
     return (
         " Curves, thresholds and lists below have one score of each row, from the first split that holds it out; "
@@ -104,7 +104,7 @@ def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison])
     after = "95 % interval", "against best baseline", "p", "average precision", "p", "fit, s"
     sections = "".join(
         f'<section class="wide"><h2>{escape(name)}</h2><p class="facts">{escape(_facts(each, each.is_pos))}</p>'
-        f"{number_table(['', 'model', _measure(each), *after], _leaderboard(each.found.models))}</section>"
+        f"{number_table(['', 'model', _measure(each), *after], _leaderboard(each.comparison.models))}</section>"
         for name, each in results.items()
     )
     lines = "".join(
@@ -182,7 +182,7 @@ def _blocks(result: HeldOutComparison) -> str:
         lines.append(named_row(f"{each.start} to {each.end}", figures))
     heads = "tested on", "rows", "positives", "AUC", "average precision"
     return (
-        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2>{number_table(heads, lines)}'
+        f'<section class="wide"><h2>{escape(result.comparison.best.name)} over time</h2>{number_table(heads, lines)}'
         '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
     )
 
@@ -195,7 +195,7 @@ def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     return (
         f"{count_of(n, 'row')}, {count_of(d, 'column')}, "
-        f"{result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
+        f"{result.data.is_pos.mean():.2%} positive. Measured by {result.comparison.how}, on "
         f"{len(is_pos):,} rows ({is_pos.sum():,} positive). Seed {result.seed}."
     )
 

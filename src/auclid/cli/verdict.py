@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from auclid._hints import joined
 from auclid._page import signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
@@ -37,27 +38,33 @@ def question(max_fpr: float = 1.0) -> str:
     return f"Does optimising {measured_by(max_fpr)} pay on this table?"
 
 
-def answers(found: "ModelComparison", is_pos: "np.ndarray", max_fpr: float = 1.0) -> list[Answer]:
+def answers(comparison: "ModelComparison", is_pos: "np.ndarray", max_fpr: float = 1.0) -> list[Answer]:
     """Which model to take, how good it will be, how sure that is, and whether the loss made the difference."""
-    if not found.ranked:
+    if not comparison.ranked:
         return [Answer("Which model?", "None: no model could be fitted.")]
-    best, pairs = found.best, found.against(found.best.name)
+    best, pairs = comparison.best, comparison.against(comparison.best.name)
     return [
-        Answer("Which model?", _which(found, pairs)),
+        Answer("Which model?", _which(comparison, pairs)),
         Answer("How good will it be?", _how_good(best, float(is_pos.mean()), max_fpr)),
-        Answer("How sure is that?", _how_sure(found, is_pos, pairs)),
-        Answer(question(max_fpr), f"{verdict(found, max_fpr)} {like_for_like(found)}".rstrip()),
+        Answer("How sure is that?", _how_sure(comparison, is_pos, pairs)),
+        Answer(question(max_fpr), f"{verdict(comparison, max_fpr)} {like_for_like(comparison)}".rstrip()),
     ]
 
 
-def _which(found: "ModelComparison", pairs: "list[PairComparison]") -> str:
+def _which(comparison: "ModelComparison", pairs: "list[PairComparison]") -> str:
     """The best model, those that do not differ measurably from it, and which of them all leads by average precision."""
     equal = [pair.b for pair in pairs if pair.pvalue >= SIGNIFICANCE]
     if not equal:
-        return f"{found.best.name}."
-    told = f"{found.best.name}; {_listed(equal)} {'does' if len(equal) == 1 else 'do'} not differ measurably from it."
-    top = max((m for m in found.ranked if m.name in {found.best.name, *equal}), key=lambda model: model.ap)
-    return told if top is found.best else f"{told} Of these {top.name} has the highest average precision, {top.ap:.4f}."
+        return f"{comparison.best.name}."
+    told = (
+        f"{comparison.best.name}; {_listed(equal)} {'does' if len(equal) == 1 else 'do'} not differ measurably from it."
+    )
+    top = max((m for m in comparison.ranked if m.name in {comparison.best.name, *equal}), key=lambda model: model.ap)
+    return (
+        told
+        if top is comparison.best
+        else f"{told} Of these {top.name} has the highest average precision, {top.ap:.4f}."
+    )
 
 
 def _how_good(best: "ComparedModel", prevalence: float, max_fpr: float) -> str:
@@ -69,9 +76,9 @@ def _how_good(best: "ComparedModel", prevalence: float, max_fpr: float) -> str:
     return f"{told}. {ap}. This holds for rows like these."
 
 
-def _how_sure(found: "ModelComparison", is_pos: "np.ndarray", pairs: "list[PairComparison]") -> str:
-    rows = f"{len(found.rows):,} rows with {int(is_pos[found.rows].sum()):,} positives"
-    told = f"Measured on {rows} that the models had not learnt from, by {found.how}."
+def _how_sure(comparison: "ModelComparison", is_pos: "np.ndarray", pairs: "list[PairComparison]") -> str:
+    rows = f"{len(comparison.rows):,} rows with {int(is_pos[comparison.rows].sum()):,} positives"
+    told = f"Measured on {rows} that the models had not learnt from, by {comparison.how}."
     beaten = [pair for pair in pairs if pair.adjusted < SIGNIFICANCE]
     if not pairs:
         return told
@@ -89,17 +96,17 @@ def _listed(names: list[str]) -> str:
     """Names in a sentence; of many the first ones, and how many others there are."""
     if len(names) > MAX_NAMES:
         names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined(names)
 
 
-def verdict(found: "ModelComparison", max_fpr: float = 1.0) -> str:
+def verdict(comparison: "ModelComparison", max_fpr: float = 1.0) -> str:
     """Whether the best method that optimises AUC ranks better than the best baseline.
 
     AUCClassifier, a blend of models with several losses, is left aside where there is another of ours. P-values allow
     for the number of models that were compared with the best baseline.
     """
-    mine = [model for model in found.ranked if not model.is_baseline]
-    rivals = [model for model in found.ranked if model.is_baseline]
+    mine = [model for model in comparison.ranked if not model.is_baseline]
+    rivals = [model for model in comparison.ranked if model.is_baseline]
     if not mine:
         return "No verdict: none of our methods could be fitted."
     if not rivals:
@@ -125,13 +132,13 @@ def _figures(gap: "PairComparison", measure: str) -> str:
     return f"({told}{allowed if gap.adjusted > gap.pvalue and gap.pvalue < SIGNIFICANCE else ''})"
 
 
-def like_for_like(found: "ModelComparison") -> str:
+def like_for_like(comparison: "ModelComparison") -> str:
     """Whether the loss made the difference: linear models that optimise AUC against linear models that do not."""
-    linear = [model for model in found.ranked if _is_linear(model.fitted)]
+    linear = [model for model in comparison.ranked if _is_linear(model.fitted)]
     mine, rival = (next((model for model in linear if model.is_baseline == side), None) for side in (False, True))
     if mine is None or rival is None:
         return ""
-    gap = next(pair for pair in found.against(mine.name, correction="none") if pair.b == rival.name)
+    gap = next(pair for pair in comparison.against(mine.name, correction="none") if pair.b == rival.name)
     loss = "the loss made a difference" if gap.pvalue < SIGNIFICANCE else "the loss made no measurable difference"
     figures = f"{signed(gap.difference)}, p {likely(gap.pvalue, equals='= ')}"
     return f"Among linear models, which differ in little else, {loss} ({mine.name} against {rival.name}: {figures})."
@@ -143,9 +150,9 @@ def _is_linear(fitted: Any) -> bool:
     return hasattr(getattr(last, "best_estimator_", last), "coef_")
 
 
-def by_average_precision(found: "ModelComparison") -> list[str]:
+def by_average_precision(comparison: "ModelComparison") -> list[str]:
     """What average precision says of the best of ours and the best baseline, and whether that is what the AUC says."""
-    best, rival = (next((m for m in found.ranked if m.is_baseline == side), None) for side in (False, True))
+    best, rival = (next((m for m in comparison.ranked if m.is_baseline == side), None) for side in (False, True))
     if best is None or rival is None or best.gap is None or best.ap_gap is None:
         return []
     gap = best.ap_gap

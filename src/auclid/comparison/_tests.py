@@ -119,15 +119,15 @@ class SplitJudge:
         Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:
         se² = mean(se_v²) · r / J for J splits that hold out a row r times.
         """
-        found = []
+        intervals = []
         for (_, test), trial in zip(self.rows.splits, trials, strict=True):
             outcomes, how = self.sample(test)
-            found.append(interval(outcomes, trial.scores, **how)[:4])
-        folds = np.array([value for value, *_ in found])
+            intervals.append(interval(outcomes, trial.scores, **how)[:4])
+        folds = np.array([value for value, *_ in intervals])
         if self.one_split:
-            return *found[0][:3], folds
+            return *intervals[0][:3], folds
         times = sum(len(test) for _, test in self.rows.splits) / len(self.held_out)
-        se = float(np.sqrt(np.mean([se**2 for *_, se in found]) * times / len(found)))
+        se = float(np.sqrt(np.mean([se**2 for *_, se in intervals]) * times / len(intervals)))
         mean = float(folds.mean())
         return mean, *share_interval(mean, se, self.trials, self.level), folds
 

@@ -1,5 +1,6 @@
 """Storage of rows: structs and row operations for kernels, blocks for BLAS, tables for solvers."""
 
+from auclid.data.array_tables import DenseTable, SparseTable, Stacked, as_table, to_dense
 from auclid.data.blocks import (
     append_rows,
     as_array,
@@ -14,7 +15,6 @@ from auclid.data.blocks import (
     with_int32_indices,
 )
 from auclid.data.embedded import Embedded
-from auclid.data.memory import DenseTable, SparseTable, Stacked, as_table, to_dense
 from auclid.data.structs import (
     CSR,
     Dense,

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import as_table, gathered
 from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, first_nonfinite
-from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
+from auclid.data.dataset import Dataset, Part, apply, itself, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
-from auclid.data.memory import as_table, gathered
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
@@ -125,8 +125,8 @@ class DaskDataset(Dataset):
     def label_counts(self) -> list[dict]:
         """Of each partition {label: LabelCount}, without a look at X."""
         count = self._dask.delayed(counted, pure=True)
-        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels or ())]
-        return self.compute(self._dask.delayed(list)(found))
+        counts = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels or ())]
+        return self.compute(self._dask.delayed(list)(counts))
 
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = self._with(self._parts, (*self._steps, step))
@@ -165,12 +165,12 @@ def aligned(value: Any) -> Any:
 
 def counted(owner: str, number: int, y: Any, weight: Any) -> dict:
     """{label: LabelCount} of a partition; None stands for missing labels."""
-    labels, found = np.asarray(y), {}
+    labels, counts = np.asarray(y), {}
     weight = checked_weight(owner, number, weight)
     for level, here in _kinds(labels):
         if here.any():
-            found[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
-    return found
+            counts[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
+    return counts
 
 
 def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
@@ -186,13 +186,8 @@ def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
     return [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
 
 
-def itself(value: Any) -> Any:
-    """The value."""
-    return value
-
-
 def delayed_tree_sum(level: list, add: Callable) -> Any:
-    """A promise of the sum of promises, in pairs, pairs of pairs and so on."""
+    """The delayed sum of delayed values, in pairs, pairs of pairs and so on."""
     while len(level) > 1:
         level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
     return level[0]
@@ -318,49 +313,49 @@ def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
 
     if not hasattr(X, "columns"):
         return {}
-    found = dict(FrameReader(X._meta, ColumnSelection()).encodings)
+    encodings = dict(FrameReader(X._meta, ColumnSelection()).encodings)
     objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
-    found.update({str(name): ColumnEncoding("text", "object") for name in objects})
-    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_categorical]
+    encodings.update({str(name): ColumnEncoding("text", "object") for name in objects})
+    texts = [name for name in X.columns if str(name) in encodings and encodings[str(name)].is_categorical]
     if not texts:
-        return found
-    meet, add = dask.delayed(met, pure=True), dask.delayed(merge_encodings, pure=True)
-    start = {str(name): found[str(name)] for name in texts}
-    return {**found, **delayed_tree_sum([meet(block, start) for block in promises(X[texts])], add).compute()}
+        return encodings
+    learn, add = dask.delayed(block_encodings, pure=True), dask.delayed(merge_encodings, pure=True)
+    start = {str(name): encodings[str(name)] for name in texts}
+    return {**encodings, **delayed_tree_sum([learn(block, start) for block in delayed_parts(X[texts])], add).compute()}
 
 
-def met(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
+def block_encodings(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
     """What the numbers of these columns stand for in one partition."""
     known = {name: ColumnEncoding(each.kind, each.source_type) for name, each in start.items()}
     block_numbers(block, "a partition", known)
     return known
 
 
-def promises(collection: Any) -> Any:
-    """A promise of each partition, one for each that the collection says it has.
+def delayed_parts(collection: Any) -> Any:
+    """The delayed partitions, one for each that the collection says it has.
 
     dask joins small files when few columns of them are read: labels would then lie in fewer pieces than their rows.
     """
-    found = collection.to_delayed()
-    joined = hasattr(collection, "npartitions") and np.ndim(found) < 2 and len(found) != collection.npartitions
-    return collection.to_delayed(optimize_graph=False) if joined else found
+    parts = collection.to_delayed()
+    joined = hasattr(collection, "npartitions") and np.ndim(parts) < 2 and len(parts) != collection.npartitions
+    return collection.to_delayed(optimize_graph=False) if joined else parts
 
 
 def _row_blocks(X: Any) -> list:
-    """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
-    blocks = promises(X)
+    """The delayed rows of each partition; of an array cut in columns too, a list of them."""
+    blocks = delayed_parts(X)
     if isinstance(blocks, np.ndarray):
         return [row[0] if len(row) == 1 else list(row) for row in blocks.reshape(blocks.shape[0], -1)]
     return list(blocks)
 
 
 def column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
-    """A promise of each partition's labels or weights."""
+    """The delayed labels or weights of each partition."""
     if y is None:
         return None
     if not is_dask(y):
         return _cut(owner, name, y, X)
-    parts = list(np.ravel(promises(y)))
+    parts = list(np.ravel(delayed_parts(y)))
     if len(parts) != count:
         raise ValueError(
             f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
@@ -416,12 +411,12 @@ class LazyTransform(NamedTuple):
     name: str
     """The name of the array: it changes where entries are assigned."""
     given: list
-    """A promise of each partition."""
+    """The delayed partitions."""
     function: Callable
 
 
 def transform_inputs(X: Any) -> list:
-    """A promise of `TransformInput` for each partition of an array that `lazily` gave; else none."""
+    """A delayed `TransformInput` for each partition of an array that `lazily` gave; else none."""
     transform = getattr(X, "auclid_transform", None)
     if transform is None or transform.name != X.name:
         return []
@@ -450,12 +445,12 @@ def apply_whole(function: Callable, part: Any) -> Any:
 def partition_calls(
     owner: str, X: Any, function: Callable, allow_missing: bool = False, allow_categorical: bool = False
 ) -> list:
-    """A promise of function(rows) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
+    """The delayed function(rows) of each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
     return _calls(apply_whole, function, _given_rows(owner, X, allow_missing, allow_categorical))
 
 
 def _calls(how: Callable, function: Callable, given: list) -> list:
-    """A promise of how(function, partition) for each partition."""
+    """The delayed how(function, partition) of each partition."""
     import dask
 
     call, shared = dask.delayed(how, pure=True), dask.delayed(function, pure=True, traverse=False)
@@ -463,21 +458,19 @@ def _calls(how: Callable, function: Callable, given: list) -> list:
 
 
 def _given_rows(owner: str, X: Any, allow_missing: bool, allow_categorical: bool) -> list:
-    """A promise of each partition: of a frame as it comes where columns may be texts and some are, else of a `Part`."""
+    """The delayed partitions: frames as they come where columns may be texts and some are, else `Part`s."""
     if allow_categorical and other_columns(X, "iuf"):
         return _row_blocks(X)
     return DaskDataset(owner, X, allow_missing=allow_missing)._parts
 
 
-def vector_parts(
-    owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True
-) -> DaskDataset:
+def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True) -> DaskDataset:
     """Labels, scores (a column each) and weights of the same partitions; scores may be infinite where only ranked."""
     import dask
 
     first = next(column for column in [*columns, y] if is_dask(column))
     given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
-    count = len(np.ravel(promises(first)))
+    count = len(np.ravel(delayed_parts(first)))
     *scores, labels, weights = (
         column_parts(owner, name, column, first, count) or [None] * count for name, column in given
     )
@@ -486,8 +479,7 @@ def vector_parts(
     parts._owner = owner
     parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
     parts._parts = [
-        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked)
-        for k in range(count)
+        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked) for k in range(count)
     ]
     parts._labels = list(zip(labels, weights, strict=True))
     return parts

@@ -7,7 +7,6 @@ results do not depend on the number of threads or workers.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import as_table, gathered
 from auclid.data.blocks import Block, concatenate_rows, is_sparse, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode
-from auclid.data.memory import as_table, gathered
 from auclid.data.store import nbytes
-from auclid.data.table import Index, Sweep, Table, slices
+from auclid.data.table import Index, Sweep, Table
 
 SHUFFLED_PARTS = 8
 """Parts whose rows are shuffled together: so many are in memory at a time."""
@@ -35,6 +34,12 @@ class Part(NamedTuple):
     X: Any
     y: np.ndarray | None
     weight: np.ndarray | None
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels of a part that has some."""
+        assert self.y is not None
+        return self.y
 
     def members(self, label: Any) -> np.ndarray:
         """The places of the rows of a label that weigh something."""
@@ -64,6 +69,11 @@ def apply(function: Callable, steps: Sequence[Callable], part: Part, *shared: An
     for step in steps:
         part = step(part)
     return function(part, *shared)
+
+
+def itself(value: Any) -> Any:
+    """The value: what is made of a part by its steps alone."""
+    return value
 
 
 class Dataset(ABC):
@@ -175,96 +185,6 @@ class Dataset(ABC):
         """The rows that a function makes of each part, made once and kept where they are."""
 
 
-class MemoryDataset(Dataset):
-    """Rows in memory: one part, or blocks of ``block_rows`` rows, whose sums need no temporary of the table's size.
-
-    ``encodings`` say what the numbers of some columns stand for, by the number of the column.
-    """
-
-    partitioned = False
-
-    def __init__(
-        self,
-        table: Table,
-        y: np.ndarray | None = None,
-        weight: np.ndarray | None = None,
-        *,
-        block_rows: int | None = None,
-        encodings: Mapping[int, ColumnEncoding] = MappingProxyType({}),
-    ) -> None:
-        self._whole, self._block_rows, self._encodings = Part(0, table, y, weight), block_rows, dict(encodings)
-        self._steps: tuple[Callable, ...] = ()
-        self._cached: list[Part] | None = None
-        self._made: list[Part] | None = None
-        self.columns = None if table.columns is None else list(table.columns)
-        self.dtype, self.width = table.dtype, table.shape[1]
-
-    def column_encodings(self) -> dict[int, ColumnEncoding]:
-        return self._encodings
-
-    def _parts(self) -> Iterable[Part]:
-        """The parts with their steps applied: once, but for blocks, of which one is in memory at a time."""
-        if self._cached is None and self._block_rows is not None:
-            return (apply(_itself, self._steps, part) for part in self._blocks(self._block_rows))
-        if self._made is None:
-            given = [self._whole] if self._cached is None else self._cached
-            self._made = [apply(_itself, self._steps, part) for part in given]
-        return self._made
-
-    def _blocks(self, size: int) -> Iterator[Part]:
-        table, y, weight = self._whole[1:]
-        for number, rows in enumerate(slices(max(table.shape[0], 1), size)):
-            own = (None if each is None else each[rows] for each in (y, weight))
-            yield Part(number, table.part(rows), *own)
-
-    def table(self, part_sizes: np.ndarray) -> Table:
-        """All rows, with what `transformed` makes of them."""
-        if self._cached is None and not self._steps:
-            return as_table(self._whole.X)
-        made = [part.X for part in self._parts()]
-        return as_table(made[0] if len(made) == 1 else concatenate_rows(made))
-
-    def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
-        return True
-
-    def row_table(self, part_sizes: np.ndarray) -> Table:
-        return self.table(part_sizes)
-
-    def materialize(self) -> None:
-        """All rows are at hand."""
-
-    def blocks(self) -> Iterator[Block]:
-        return (as_table(part.X).part(slice(None)) for part in self._parts())
-
-    def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
-        return self.map(part_labels)
-
-    def map(self, function: Callable, *shared: Any) -> Any:
-        return [function(part, *shared) for part in self._parts()]
-
-    def reduce(self, function: Callable, *shared: Any) -> Any:
-        return tree_sum(function(part, *shared) for part in self._parts())
-
-    def transformed(self, step: Callable, width: int | None = None) -> "MemoryDataset":
-        other = copy(self)
-        if self._made is None:
-            other._steps = (*self._steps, step)
-        else:
-            other._cached, other._steps, other._made = self._made, (step,), None
-        if width is not None:
-            other.width, other.columns, other._encodings = width, None, {}
-        return other
-
-    def cached(self, step: Callable) -> "MemoryDataset":
-        other = copy(self)
-        other._cached, other._steps, other._made = [step(part) for part in self._parts()], (), None
-        return other
-
-
-def _itself(part: Part) -> Part:
-    return part
-
-
 def tree_sum(values: Iterable[Any]) -> Any:
     """The sum of values in pairs, pairs of pairs and so on: a tree that depends on their number only.
 
@@ -284,14 +204,14 @@ def subtrees(numbered: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
     ``numbered`` are some of the values with their numbers among all. So parts of the tree are summed up side by side.
     """
-    found: list[tuple[int, Any]] = []
+    sums: list[tuple[int, Any]] = []
     for number, value in numbered:
         level = 0
-        while number >> level & 1 and found and found[-1][0] == level:
-            value = found.pop()[1] + value
+        while number >> level & 1 and sums and sums[-1][0] == level:
+            value = sums.pop()[1] + value
             level += 1
-        found.append((level, value))
-    return found
+        sums.append((level, value))
+    return sums
 
 
 def whole(trees: Iterable[tuple[int, Any]]) -> Any:
@@ -331,9 +251,7 @@ class PartitionedTable(Table):
         index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
         wanted, places = np.unique(index, return_inverse=True)
         cuts = np.searchsorted(wanted, self._ends)
-        X = self._dataset.take(
-            [wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)]
-        )
+        X = self._dataset.take([wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)])
         return X if np.array_equal(wanted, index) else X[places]
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
@@ -341,7 +259,7 @@ class PartitionedTable(Table):
             yield slice(start, stop), X
 
     def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
-        """An order in which each row is met once: parts in random order, the rows of a few parts mixed."""
+        """An order that visits each row once: parts in random order, the rows of a few parts mixed."""
         if not shuffle:
             return np.arange(self.shape[0])
         ends, drawn = self._ends, rng.permutation(len(self._ends) - 1)

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import DenseTable, as_table, gathered
 from auclid.data.blocks import Block
-from auclid.data.memory import DenseTable, as_table, gathered
 from auclid.data.table import Index, Sweep, Table, slices
 
 PRODUCTS = 3

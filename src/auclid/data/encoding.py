@@ -214,8 +214,7 @@ def as_numbers(owner: object, column: Column, missing_allowed: bool = True) -> n
     if np.isinf(out).any():
         nan, hint = (", or NaN where one is missing", ", or make it NaN") if missing_allowed else ("", "")
         raise ValueError(
-            f"Column {column.name!r} of {owner_name(owner)} must hold finite numbers{nan}; got infinity. "
-            f"Clip it{hint}."
+            f"Column {column.name!r} of {owner_name(owner)} must hold finite numbers{nan}; got infinity. Clip it{hint}."
         )
     return out
 

@@ -127,122 +127,67 @@ TRANSFORMER = "n_features_in_:=d feature_names_in_:str[d] _sklearn_output_config
 ESTIMATORS = NameTable(
     Entry("AdaOAM", "auclid.square.adaoam.AdaOAM", STREAM + "step_:real"),
     Entry("ASAM", "auclid.pairwise.sam.ASAM", STREAM + "alpha_:real t0_:real"),
-    Entry(
-        "AUCClassifier",
-        "auclid.auto.classifier.AUCClassifier",
-        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
-        "threshold_:finite members_:list<Member> leaderboard_:list<LeaderboardEntry> _columns:Columns _odds:Odds",
-        change=Change(added={"metric": "roc_auc", "quality": "default"}),
-    ),
+    Entry("AUCClassifier", "auclid.auto.classifier.AUCClassifier",
+          "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
+          "threshold_:finite members_:list<Member> leaderboard_:list<LeaderboardEntry> _columns:Columns _odds:Odds",
+          change=Change(added={"metric": "roc_auc", "quality": "default"})),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds _window:ScoreWindow?"),
     Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
-    Entry(
-        "Columns",
-        "auclid.columns.transformer.Columns",
-        TRANSFORMER + "_levels:dict _numbers:NumericScaling|SparseScaling _periods:dict _sparse:bool constants_:list "
-        "identifiers_:list kinds_:list notes_:list ranked_:list",
-    ),
+    Entry("Columns", "auclid.columns.transformer.Columns",
+          TRANSFORMER + "_levels:dict _numbers:NumericScaling|SparseScaling _periods:dict _sparse:bool constants_:list "
+          "identifiers_:list kinds_:list notes_:list ranked_:list"),
     Entry("FSAUC", "auclid.square.fsauc.FSAUC", LINEAR + "n_iter_:count radius_:real"),
-    Entry(
-        "Kernelized",
-        "auclid.kernels.kernelized.Kernelized",
-        "n_features_in_:=d feature_names_in_:str[d] threshold_:finite feature_map_:part ranker_:part _weights:tuple",
-    ),
-    Entry(
-        "KernelRankSVM",
-        "auclid.pairwise.kernel_rank_svm.KernelRankSVM",
-        BINARY + "dual_coef_:double[1,m] intercept_:double[1] support_:int[m] support_vectors_:real[m,d]|sparse[m,d] "
-        "gamma_:real? n_iter_:count objective_:real",
-    ),
-    Entry(
-        "KMeansNystroem",
-        "auclid.kernels.kmeans_nystroem.KMeansNystroem",
-        TRANSFORMER + "_kernel:any gamma_:real? landmarks_:real[m,d]|sparse[m,d] whitening_:real[*,*]",
-    ),
-    Entry(
-        "LeastSquaresAUC",
-        "auclid.square.least_squares.LeastSquaresAUC",
-        LINEAR + "n_iter_:count solver_:str _moments:ClassMoments",
-    ),
-    Entry(
-        "LeastSquaresAUCCV",
-        "auclid.square.least_squares_cv.LeastSquaresAUCCV",
-        LINEAR + "alpha_:real alphas_:real[m] cv_auc_:real[*,m]",
-        change=Change(added={"metric": "roc_auc"}),
-    ),
-    Entry(
-        "ConstrainedAUC",
-        "auclid.square.constrained.ConstrainedAUC",
-        LINEAR + "groups_:label[*] pairs_:label[c,2] gaps_:double[c] multipliers_:double[c] residual_:real "
-        "_moments:list<Moments>",
-    ),
-    Entry(
-        "FactorizationRanker",
-        "auclid.pairwise.factorization.FactorizationRanker",
-        LINEAR + "factors_:double[d,r] alpha_:real rank_:=r|count n_iter_:count _rng:generator _stream:StreamState?",
-    ),
-    Entry(
-        "MinimaxAUC",
-        "auclid.square.minimax.MinimaxAUC",
-        LINEAR + "n_iter_:count gap_:real groups_:label[*] pair_weights_:real[*,*] risks_:real[*,*] "
-        "_moments:list<Moments>|list<list<Moments>>|list<tuple<Moments>>",
-    ),
-    Entry(
-        "MulticlassAUC",
-        "auclid.square.multiclass.MulticlassAUC",
-        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] threshold_:finite coef_:double[*,d] "
-        "intercept_:double[*] _moments:list<Moments>[k]",
-    ),
+    Entry("Kernelized", "auclid.kernels.kernelized.Kernelized",
+          "n_features_in_:=d feature_names_in_:str[d] threshold_:finite feature_map_:part ranker_:part _weights:tuple"),
+    Entry("KernelRankSVM", "auclid.pairwise.kernel_rank_svm.KernelRankSVM",
+          BINARY + "dual_coef_:double[1,m] intercept_:double[1] support_:int[m] support_vectors_:real[m,d]|sparse[m,d] "
+          "gamma_:real? n_iter_:count objective_:real"),
+    Entry("KMeansNystroem", "auclid.kernels.kmeans_nystroem.KMeansNystroem",
+          TRANSFORMER + "_kernel:any gamma_:real? landmarks_:real[m,d]|sparse[m,d] whitening_:real[*,*]"),
+    Entry("LeastSquaresAUC", "auclid.square.least_squares.LeastSquaresAUC",
+          LINEAR + "n_iter_:count solver_:str _moments:ClassMoments"),
+    Entry("LeastSquaresAUCCV", "auclid.square.least_squares_cv.LeastSquaresAUCCV",
+          LINEAR + "alpha_:real alphas_:real[m] cv_auc_:real[*,m]", change=Change(added={"metric": "roc_auc"})),
+    Entry("ConstrainedAUC", "auclid.square.constrained.ConstrainedAUC",
+          LINEAR + "groups_:label[*] pairs_:label[c,2] gaps_:double[c] multipliers_:double[c] residual_:real "
+          "_moments:list<Moments>"),
+    Entry("FactorizationRanker", "auclid.pairwise.factorization.FactorizationRanker",
+          LINEAR + "factors_:double[d,r] alpha_:real rank_:=r|count n_iter_:count _rng:generator _stream:StreamState?"),
+    Entry("MinimaxAUC", "auclid.square.minimax.MinimaxAUC",
+          LINEAR + "n_iter_:count gap_:real groups_:label[*] pair_weights_:real[*,*] risks_:real[*,*] "
+          "_moments:list<Moments>|list<list<Moments>>|list<tuple<Moments>>"),
+    Entry("MulticlassAUC", "auclid.square.multiclass.MulticlassAUC",
+          "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] threshold_:finite coef_:double[*,d] "
+          "intercept_:double[*] _moments:list<Moments>[k]"),
     Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
     Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),
     Entry("OrderedRanker", "auclid.ordered.ordered_ranker.OrderedRanker", ORDERED + "_stream:OrderedMoments?"),
-    Entry(
-        "PNUAUC",
-        "auclid.semi.pnu.PNUAUC",
-        LINEAR + "n_iter_:count alpha_:real prior_:real unlabeled_weight_:real _seen:SemiSupervisedStats",
-    ),
+    Entry("PNUAUC", "auclid.semi.pnu.PNUAUC",
+          LINEAR + "n_iter_:count alpha_:real prior_:real unlabeled_weight_:real _seen:SemiSupervisedStats"),
     Entry("PSAM", "auclid.pairwise.sam.PSAM", STREAM + "alpha_:real t0_:real"),
-    Entry(
-        "QSGS2AUC",
-        "auclid.semi.qsg.QSGS2AUC",
-        BINARY + "amplitudes_:double[t,m] phases_:double[t,m] gamma_:real intercept_:finite kernel_:str n_iter_:count "
-        "seed_:int _rng:generator _samples:SetSamples",
-    ),
-    Entry(
-        "RandomFourier",
-        "auclid.kernels.random_fourier.RandomFourier",
-        TRANSFORMER + "_waves:real[d,*] gamma_:real phases_:real[*]",
-    ),
-    Entry(
-        "RankBoost",
-        "auclid.boost.rank_boost.RankBoost",
-        BINARY + "intercept_:finite n_iter_:count stumps_:list<Stump>",
-    ),
-    Entry(
-        "RankSVM",
-        "auclid.pairwise.rank_svm.RankSVM",
-        LINEAR + "n_iter_:count alpha_:real gap_:real objective_:real softness_:real?",
-        change=Change(added={"metric": "roc_auc"}),
-    ),
-    Entry(
-        "SAMULT",
-        "auclid.semi.samult.SAMULT",
-        LINEAR + "n_iter_:count alpha_:real unlabeled_weight_:real _seen:SemiSupervisedStats",
-    ),
-    Entry(
-        "Scorecard",
-        "auclid.additive.scorecard.Scorecard",
-        BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
-        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
-        "_features:list<Feature> "
-        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple? _unit:double[2]?",
-        change=Change(added={"metric": "roc_auc"}),
-    ),
+    Entry("QSGS2AUC", "auclid.semi.qsg.QSGS2AUC",
+          BINARY + "amplitudes_:double[t,m] phases_:double[t,m] gamma_:real intercept_:finite kernel_:str "
+          "n_iter_:count seed_:int _rng:generator _samples:SetSamples"),
+    Entry("RandomFourier", "auclid.kernels.random_fourier.RandomFourier",
+          TRANSFORMER + "_waves:real[d,*] gamma_:real phases_:real[*]"),
+    Entry("RankBoost", "auclid.boost.rank_boost.RankBoost",
+          BINARY + "intercept_:finite n_iter_:count stumps_:list<Stump>"),
+    Entry("RankSVM", "auclid.pairwise.rank_svm.RankSVM",
+          LINEAR + "n_iter_:count alpha_:real gap_:real objective_:real softness_:real?",
+          change=Change(added={"metric": "roc_auc"})),
+    Entry("SAMULT", "auclid.semi.samult.SAMULT",
+          LINEAR + "n_iter_:count alpha_:real unlabeled_weight_:real _seen:SemiSupervisedStats"),
+    Entry("Scorecard", "auclid.additive.scorecard.Scorecard",
+          BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
+          "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
+          "_features:list<Feature> "
+          "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple? _unit:double[2]?",
+          change=Change(added={"metric": "roc_auc"})),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
     Entry("SurvivalRanker", "auclid.ordered.survival_ranker.SurvivalRanker", ORDERED),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
-)
+)  # fmt: skip
 """The estimators that files may name, each by its class's name.
 
 A parameter that a later release adds says what older files mean by its absence:
@@ -264,11 +209,8 @@ STRUCTS = NameTable(
     Entry("moments", "auclid.stats.moments.Moments", "n:weight mean:double[d] scatter:double[]|double[d,d]"),
     Entry("class moments", "auclid.stats.moments.ClassMoments", "pos:Moments neg:Moments"),
     Entry("pairs' moments", "auclid.stats.ordered_moments.SquareSystem", "A:double[d,d] b:double[d] total:weight"),
-    Entry(
-        "levels' moments",
-        "auclid.stats.ordered_moments.OrderedMoments",
-        "levels:double[k] moments:list<Moments>[k] grouped:SquareSystem",
-    ),
+    Entry("levels' moments", "auclid.stats.ordered_moments.OrderedMoments",
+          "levels:double[k] moments:list<Moments>[k] grouped:SquareSystem"),
     Entry("buffers", "auclid.stats.buffers.ClassBuffers"),
     Entry("class sums", "auclid.stats.class_sums.ClassSums"),
     Entry("class scatter", "auclid.stats.class_sums.ClassScatter"),
@@ -276,11 +218,8 @@ STRUCTS = NameTable(
     Entry("sample", "auclid.stats.samples.ReservoirSample", "rows:double[*,d]|sparse[*,d]|none seen:count"),
     Entry("samples", "auclid.stats.samples.SetSamples", "neg:ReservoirSample pos:ReservoirSample unl:ReservoirSample"),
     Entry("labelled and unlabelled moments", "auclid.stats.sets.Sets", "neg:Moments pos:Moments unl:Moments"),
-    Entry(
-        "labelled and unlabelled rows",
-        "auclid.stats.sets.SemiSupervisedStats",
-        "sets:Sets samples:SetSamples rng:generator",
-    ),
+    Entry("labelled and unlabelled rows", "auclid.stats.sets.SemiSupervisedStats",
+          "sets:Sets samples:SetSamples rng:generator"),
     Entry("stump", "auclid.solvers.stumps.Stump"),
     # states of streams, compared with a fresh state of the estimator
     Entry("scale factors", "auclid.solvers.averaging.ScaleFactors"),
@@ -292,17 +231,11 @@ STRUCTS = NameTable(
     Entry("OPAUC state", "auclid.solvers.one_pass.OnePassState"),
     Entry("OPAUC scatter", "auclid.solvers.one_pass.FullScatter"),
     Entry("OPAUC sketch", "auclid.solvers.one_pass.SketchedScatter"),
-    Entry(
-        "factorization model",
-        "auclid.solvers.factorization.FactorizationState",
-        "w:double[d] V:double[d,r] w_squares:double[d] V_squares:double[d,r] w_sum:double[d] V_sum:double[d,r] "
-        "z:double[d] inverse_rate:double[d] threshold:double[1] stamp:int[d] visits:int[d] t:int[1]",
-    ),
-    Entry(
-        "factorization stream",
-        "auclid.pairwise.factorization.StreamState",
-        "model:FactorizationState total:double[2,d] n:double[2] buffers:any",
-    ),
+    Entry("factorization model", "auclid.solvers.factorization.FactorizationState",
+          "w:double[d] V:double[d,r] w_squares:double[d] V_squares:double[d,r] w_sum:double[d] V_sum:double[d,r] "
+          "z:double[d] inverse_rate:double[d] threshold:double[1] stamp:int[d] visits:int[d] t:int[1]"),
+    Entry("factorization stream", "auclid.pairwise.factorization.StreamState",
+          "model:FactorizationState total:double[2,d] n:double[2] buffers:any"),
     Entry("SAM iterate", "auclid.solvers.random_pairs.PairIterate"),
     Entry("SAM state", "auclid.solvers.random_pairs.RandomPairsState"),
     Entry("OAM state", "auclid.solvers.buffered.BufferedHingeState"),
@@ -313,18 +246,11 @@ STRUCTS = NameTable(
     # parts of fitted models, checked by their estimators
     Entry("Gaussian kernel", "auclid.kernels._kernel_block.Gaussian"),
     Entry("kernel", "auclid.kernels._kernel_block.Pairwise"),
-    Entry(
-        "numbers",
-        "auclid.columns._numbers.NumericScaling",
-        "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] spread:positive[m] "
-        "ranked:int[g] grids:list<NormalScores>[g] mass:weight",
-        change=Change(added={"mass": 0.0}),
-    ),
-    Entry(
-        "sparse numbers",
-        "auclid.columns._numbers.SparseScaling",
-        "median:finite[m] marked:int[*] size:positive[m]",
-    ),
+    Entry("numbers", "auclid.columns._numbers.NumericScaling",
+          "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] "
+          "spread:positive[m] ranked:int[g] grids:list<NormalScores>[g] mass:weight",
+          change=Change(added={"mass": 0.0})),
+    Entry("sparse numbers", "auclid.columns._numbers.SparseScaling", "median:finite[m] marked:int[*] size:positive[m]"),
     Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
@@ -341,12 +267,9 @@ STRUCTS = NameTable(
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),
-    Entry(
-        "scores of a stream",
-        "auclid.stats.odds.ScoreWindow",
-        "scores:finite[n] is_pos:bool[n] weight:finite[n] masses:finite[2] unused:count",
-    ),
-)
+    Entry("scores of a stream", "auclid.stats.odds.ScoreWindow",
+          "scores:finite[n] is_pos:bool[n] weight:finite[n] masses:finite[2] unused:count"),
+)  # fmt: skip
 """The named tuples and dataclasses that files may name.
 
 Once a name has been released its fields are settled. A struct whose fields change gets a new name, and the old one

@@ -79,7 +79,7 @@ def _write_object(value: Any, out: Writer) -> Any:
     if unknown:
         raise TypeError(
             f"save must be given a model of parts it knows; got a {cls.__name__} with {', '.join(unknown)}. "
-            f"If whoever loads it will trust you, pass trusted=[{class_path(cls)!r}]."
+            f"If those who load it trust you, pass trusted=[{class_path(cls)!r}]."
         )
     check_object(value)
     return [cls.__name__, {key: out.encode(x) for key, x in state.items()}]
@@ -274,7 +274,7 @@ def _write_skops(value: Any, out: Writer) -> str:
     if strange:
         raise TypeError(
             f"save must be given a model of parts it knows; got {', '.join(strange)} in a {kind}. "
-            f"If whoever loads it will trust you, pass trusted={strange}."
+            f"If those who load it trust you, pass trusted={strange}."
         )
     return out.add_entry(content, "skops")
 

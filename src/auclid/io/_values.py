@@ -40,7 +40,7 @@ class Writer:
     kinds : sequence of Kind
         The first that matches a value writes it; the last should match everything or raise.
     trusted : sequence of str
-        Types that whoever loads the file is asked to trust.
+        Types that loading the file asks to trust.
     """
 
     def __init__(self, kinds: Sequence[Kind], trusted: Iterable[str] = ()) -> None:

@@ -81,9 +81,9 @@ def average_precision(
     ratio = _ratio(owner, prevalence)
     parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
     if parts is not None:
-        found = place_classes(owner, parts, declared_positive(y_true, pos_label))
-        if found is not None and found.few_is_pos:
-            return ap_of_masses(masses(*found.compressed())[1:], ratio)
+        placed = place_classes(owner, parts, declared_positive(y_true, pos_label))
+        if placed is not None and placed.few_is_pos:
+            return ap_of_masses(masses(*placed.compressed())[1:], ratio)
     sample = ranked_sample(owner, y_true, y_score, sample_weight, pos_label, fewest=0)
     is_pos, score, weight = sample.is_pos, sample.scores[0], sample.weight
     if is_pos.all() or not is_pos.any():
@@ -280,13 +280,13 @@ def step_influence(pos: np.ndarray, neg: np.ndarray, ratio: float | None) -> tup
     total_pos, total_neg = float(above[0]), float(beyond[0])
     odds = total_neg / total_pos if ratio is None else ratio
     scale = 1.0 if ratio is None else ratio * total_pos / total_neg
-    found = above + scale * beyond
-    found[found == 0.0] = 1.0  # above all rows
-    precision = above / found
+    flagged = above + scale * beyond
+    flagged[flagged == 0.0] = 1.0  # above all rows
+    precision = above / flagged
     ap = 1.0 - float(pos @ (1.0 - precision)) / total_pos  # exactly 1 for a perfect ranking
     slope = pos * odds
-    slope /= found
-    slope /= found
+    slope /= flagged
+    slope /= flagged
     of_pos = slope * beyond
     of_pos *= total_pos / total_neg
     slope *= above

@@ -57,9 +57,7 @@ def checked_plan(
     """The plan, or a sentence where it makes no sense."""
     one_of(owner, "method", method, methods)
     if transform not in TRANSFORMS:
-        raise InvalidValueError(
-            owner=owner, parameter="transform", expected="be 'logit' or None", got=repr(transform)
-        )
+        raise InvalidValueError(owner=owner, parameter="transform", expected="be 'logit' or None", got=repr(transform))
     return checked_draws(owner, n_bootstrap, random_state, progress)._replace(method=method, transform=transform)
 
 
@@ -112,9 +110,7 @@ def area_of(masses: Masses, region: Region) -> float:
     return region_area(fpr / fpr[-1], tpr / tpr[-1], region)
 
 
-def replicates(
-    sample: Sample, steps: list[Steps], statistic: Callable[[list[Masses]], Any], plan: Plan
-) -> np.ndarray:
+def replicates(sample: Sample, steps: list[Steps], statistic: Callable[[list[Masses]], Any], plan: Plan) -> np.ndarray:
     """The statistic of each of `n_bootstrap` samples drawn with replacement within the classes."""
     rng = _random.generator(plan.random_state)
     draw = _draw_rows if sample.cluster is None else _draw_groups
@@ -233,9 +229,7 @@ def ends(
     return float(low), float(high)
 
 
-def tail_pvalues(
-    drawn: np.ndarray, at: float, estimate: float, errors: Errors, method: str
-) -> tuple[float, float]:
+def tail_pvalues(drawn: np.ndarray, at: float, estimate: float, errors: Errors, method: str) -> tuple[float, float]:
     """One-sided p-values of `at`, against larger and against smaller values: where an end of `ends` meets it.
 
     (The smallest tail whose lower end is above `at`, the smallest whose upper end is below.) No draw lies beyond the
@@ -243,18 +237,18 @@ def tail_pvalues(
     """
     ranked, share = np.sort(drawn), np.linspace(0.0, 1.0, len(drawn))
     bias, speed = _bca(drawn, estimate, errors, method)
-    found = []
+    pvalues = []
     for values, sign in ((ranked, 1.0), (-ranked[::-1], -1.0)):
         tail = _last_share(values, share, sign * at)
         # z solves Phi^-1(tail) = bias + (bias + z) / (1 - speed (bias + z)), as `ends` has it, for a lower end.
         lean, quick = sign * bias, sign * speed
-        apart = ndtri(tail) - lean
-        z = apart / (1.0 + quick * apart) - lean if 1.0 + quick * apart > 0.0 else np.inf
+        deviate = ndtri(tail) - lean
+        z = deviate / (1.0 + quick * deviate) - lean if 1.0 + quick * deviate > 0.0 else np.inf
         pvalue = float(stdtr(errors.freedom, z / _wider(errors)))
         if tail <= share[1]:
             pvalue = min(pvalue, _deviation_pvalue(drawn, at, estimate, errors, sign))
-        found.append(pvalue)
-    return found[0], found[1]
+        pvalues.append(pvalue)
+    return pvalues[0], pvalues[1]
 
 
 def _deviation_pvalue(drawn: np.ndarray, at: float, estimate: float, errors: Errors, sign: float) -> float:

@@ -170,13 +170,13 @@ def _worst(sample: Sample, cells: _Cells, names: list[Any], question: Question) 
     error = np.sqrt(np.maximum(variance, 0.0))
     g, h = divmod(int(cells.table.argmin()), size)
     gap = float(cells.table[g, h] - cells.whole)
-    found = answer(AUCComparison, gap, float(error[g, h]), sample.trials, question)
+    result = answer(AUCComparison, gap, float(error[g, h]), sample.trials, question)
     if error[g, h] > 0.0:
         roots = [[_root(each) for each in side] for side in (cells.pos, cells.neg)]
-        found = _allowing(found, -gap / error[g, h], size * size, 1.0, partial(_drawn_cells, roots, error))
+        result = _allowing(result, -gap / error[g, h], size * size, 1.0, partial(_drawn_cells, roots, error))
     else:
-        found = found._replace(pvalue=min(1.0, size * size * found.pvalue))
-    return GroupPair(names[g], names[h], float(cells.table[g, h]), found)
+        result = result._replace(pvalue=min(1.0, size * size * result.pvalue))
+    return GroupPair(names[g], names[h], float(cells.table[g, h]), result)
 
 
 def _root(terms: np.ndarray) -> np.ndarray:
@@ -204,15 +204,15 @@ def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Quest
     if g == h:  # all are equal
         h = 1 if g == 0 else 0
     of_g, of_h = (Estimates.of(own[k], area_statistic(WHOLE), Plan()) for k in (g, h))
-    found = unpaired(of_g, of_h, question)
+    result = unpaired(of_g, of_h, question)
     error = np.array([standard_error(rows, area_terms(rows, rows.scores[0])) for rows in own])
     pairs = len(names) * (len(names) - 1) // 2
     spread = float(np.hypot(error[g], error[h]))
     if spread > 0.0:
-        found = _allowing(found, abs(found.difference) / spread, pairs, 2.0, partial(_drawn_differences, error))
+        result = _allowing(result, abs(result.difference) / spread, pairs, 2.0, partial(_drawn_differences, error))
     else:
-        found = found._replace(pvalue=min(1.0, pairs * found.pvalue))
-    return GroupPair(names[g], names[h], float(auc[g]), found)
+        result = result._replace(pvalue=min(1.0, pairs * result.pvalue))
+    return GroupPair(names[g], names[h], float(auc[g]), result)
 
 
 def _drawn_differences(error: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -322,10 +322,10 @@ def _rates(sample: Sample, threshold: float, level: float) -> dict[str, MetricIn
     cut, rates = Cut.at(sample.scores[0], threshold), {}
     for name in GROUP_METRICS:
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = metric_terms(sample, cut, METRICS[name])
-        low, high = map(float, wilson_interval(found.value, found.se, _basis(sample, cut, name), level, found.df))
+            terms = metric_terms(sample, cut, METRICS[name])
+        low, high = map(float, wilson_interval(terms.value, terms.se, _basis(sample, cut, name), level, terms.df))
         told: dict[str, Any] = {"metric": name, "threshold": cut.threshold, "level": level, "method": "wilson"}
-        rates[name] = MetricInterval(found.value, low, high, found.se, **told, **sample.counts)
+        rates[name] = MetricInterval(terms.value, low, high, terms.se, **told, **sample.counts)
     return rates
 
 

@@ -38,7 +38,6 @@ from auclid.validation.parameters import number_in, one_of
 CORRECTIONS = ("holm", "bonferroni", "none")
 
 
-
 def compare_auc(
     y_true: ArrayLike,
     score_a: ArrayLike,
@@ -331,16 +330,16 @@ def compare_many(
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     if plan.by_variance:
         warn_of_few(sample, region)
-    found, question = Estimates.of(sample, area_statistic(region), plan), Question(level)
-    intervals = {name: found.interval(level, AUCInterval, k) for k, name in enumerate(names)}
-    gaps = [found.difference(question, AUCComparison, *pair) for pair in combinations(range(len(names)), 2)]
+    estimates, question = Estimates.of(sample, area_statistic(region), plan), Question(level)
+    intervals = {name: estimates.interval(level, AUCInterval, k) for k, name in enumerate(names)}
+    gaps = [estimates.difference(question, AUCComparison, *pair) for pair in combinations(range(len(names)), 2)]
     pvalues = np.array([gap.pvalue for gap in gaps])
     pairs = [
         _pair(a, b, gap, float(adjusted))
         for (a, b), gap, adjusted in zip(combinations(names, 2), gaps, corrected(pvalues, correction), strict=True)
     ]
-    cov = covariance(sample, found.terms) if found.drawn is None else np.atleast_2d(np.cov(found.drawn.T))
-    value = np.array([found.value(k) for k in range(len(names))])
+    cov = covariance(sample, estimates.terms) if estimates.drawn is None else np.atleast_2d(np.cov(estimates.drawn.T))
+    value = np.array([estimates.value(k) for k in range(len(names))])
     statistic, pvalue = _all_alike(value, region.slope**2 * cov, sample.trials)
     if np.isnan(statistic):
         pvalue = float(np.min(corrected(pvalues, "bonferroni")))

@@ -38,7 +38,6 @@ N_TIMES = 10
 """Times of `auc_over_time` that are chosen where none are given."""
 
 
-
 class ConcordanceTerms(NamedTuple):
     """A concordance and the influence of each row on it."""
 
@@ -295,9 +294,9 @@ def concordance_interval(
     options = CensoringOptions(ipcw, tau, train)
     columns = {"event": event, "groups": groups, "clusters": clusters, "sample_weight": sample_weight}
     sample = checked_order(owner, y, options, **columns)
-    found = sample.terms(_score(owner, "s", s, sample.n))
-    se = sample.standard_error(found.influence)
-    return ConcordanceInterval(found.concordance, *share_interval(found.concordance, se, sample.trials, level), se)
+    terms = sample.terms(_score(owner, "s", s, sample.n))
+    se = sample.standard_error(terms.influence)
+    return ConcordanceInterval(terms.concordance, *share_interval(terms.concordance, se, sample.trials, level), se)
 
 
 def compare_concordance(

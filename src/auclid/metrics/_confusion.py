@@ -230,17 +230,17 @@ def measure(
 ) -> MetricInterval:
     """A metric at a cut, with its interval."""
     shares = Shares.of(sample, cut.flagged, prevalence)
-    found = metric_terms(sample, cut, metric, prevalence, shares)
+    terms = metric_terms(sample, cut, metric, prevalence, shares)
     if metric.scale == "ratio":
-        low, high = _ratio_interval(found, shares, metric, effective_units(sample), level)
+        low, high = _ratio_interval(terms, shares, metric, effective_units(sample), level)
     elif metric.scale == "share":
         basis = float(np.asarray(metric.basis(*shares))) * effective_units(sample)
-        low, high = map(float, wilson_interval(found.value, found.se, basis, level, found.df))
+        low, high = map(float, wilson_interval(terms.value, terms.se, basis, level, terms.df))
     else:
-        reach = quantile(level, found.df) * found.se
-        low, high = found.value - reach, found.value + reach
-    how: dict[str, Any] = {"threshold": cut.threshold, "df": found.df, "level": level, "method": "delta"}
-    return MetricInterval(found.value, low, high, found.se, **how)
+        reach = quantile(level, terms.df) * terms.se
+        low, high = terms.value - reach, terms.value + reach
+    how: dict[str, Any] = {"threshold": cut.threshold, "df": terms.df, "level": level, "method": "delta"}
+    return MetricInterval(terms.value, low, high, terms.se, **how)
 
 
 def effective_units(sample: Sample) -> float:
@@ -265,9 +265,7 @@ def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = n
     return np.where(unknown, 0.0, low)[()], np.where(unknown, 1.0, high)[()]
 
 
-def _ratio_interval(
-    found: Terms, shares: Shares, metric: Metric, n: float, level: float
-) -> tuple[float, float]:
+def _ratio_interval(found: Terms, shares: Shares, metric: Metric, n: float, level: float) -> tuple[float, float]:
     """An interval symmetric in the logarithm; half a row is added to each cell where one of them is empty."""
     told, cells = found.value, shares.cells
     if np.isnan(told):

@@ -197,9 +197,7 @@ def unpaired(a: Estimates, b: Estimates, question: Question) -> AUCComparison:
     return with_estimates(found, a.plan, (a.value(), b.value()), counts)
 
 
-def with_estimates(
-    found: ComparisonT, plan: Plan, values: tuple[float, float], counts: dict[str, Any]
-) -> ComparisonT:
+def with_estimates(found: ComparisonT, plan: Plan, values: tuple[float, float], counts: dict[str, Any]) -> ComparisonT:
     """A comparison with its two estimates, and with how and from what it was made."""
     return found._replace(method=plan.method, estimate_a=values[0], estimate_b=values[1], **counts)
 

@@ -178,8 +178,8 @@ def auc_test(
     two = level if alternative == "two-sided" else 2.0 * level - 1.0
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = sample_anywhere(owner, y_true, {"y_score": y_score}, **rows)
-    found = interval(sample, WHOLE, Plan(), two)
-    auc, se, spread, df = found.auc, found.se, found.auc * (1.0 - found.auc), found.df or np.inf
+    result = interval(sample, WHOLE, Plan(), two)
+    auc, se, spread, df = result.auc, result.se, result.auc * (1.0 - result.auc), result.df or np.inf
     told: dict[str, Any] = {"se": se, "df": df, "null": null, "alternative": alternative, "level": level}
     if se == 0.0 or spread <= 0.0:
         greater, less = binomial_tails(auc, sample.trials, null)
@@ -187,9 +187,9 @@ def auc_test(
         statistic = float((logit(auc) - logit(null)) * spread / se)
         greater, less = student_tail(-statistic, df), student_tail(statistic, df)
         told["statistic"] = statistic
-    low, high = 0.0 if alternative == "less" else found.low, 1.0 if alternative == "greater" else found.high
+    low, high = 0.0 if alternative == "less" else result.low, 1.0 if alternative == "greater" else result.high
     pvalue = Question(level, alternative).pvalue(greater, less)
-    return AUCTest(auc, low, high, pvalue, method=found.method, **told, **sample.counts)
+    return AUCTest(auc, low, high, pvalue, method=result.method, **told, **sample.counts)
 
 
 def interval(sample: AnySample, region: Region, plan: Plan, level: float) -> AUCInterval:

@@ -106,9 +106,7 @@ def multiclass_auc(
     return AUCInterval(auc, low, high, se, level=level, method=multi_class, df=df, n_groups=n_groups)
 
 
-def _between(
-    owner: str, terms: np.ndarray, label: np.ndarray, cluster: np.ndarray, size: int
-) -> tuple[float, int]:
+def _between(owner: str, terms: np.ndarray, label: np.ndarray, cluster: np.ndarray, size: int) -> tuple[float, int]:
     """(standard error from sums over groups, fewest groups of a class), after Obuchowski for any number of classes."""
     count = int(cluster.max()) + 1
     sums = np.stack([np.bincount(cluster, np.where(label == a, terms, 0.0), count) for a in range(size)])
@@ -146,9 +144,7 @@ def _mean(
     return float(auc), terms
 
 
-def _contests(
-    label: np.ndarray, count: np.ndarray, multi_class: str, average: str
-) -> Iterator[Contest]:
+def _contests(label: np.ndarray, count: np.ndarray, multi_class: str, average: str) -> Iterator[Contest]:
     """Each AUC that is averaged."""
     classes = np.arange(len(count))
     if multi_class == "ovr":

@@ -30,7 +30,7 @@ def net_benefit(
 ) -> NetBenefit:
     """Net benefit of treating rows with probability >= t: TP / n - FP / n * t / (1 - t), with intervals.
 
-    Whoever treats from a probability t on takes one true positive for worth (1 - t) / t false positives. The two
+    To treat from a probability t on is to take one true positive for worth (1 - t) / t false positives. The two
     default policies are to treat every row and to treat none; a model is of use where it beats both.
 
     Parameters

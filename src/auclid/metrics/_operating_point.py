@@ -67,11 +67,11 @@ def _best_cut(
     worth = gain * pos - loss * (everything - pos)
     above = np.cumsum(worth[::-1])[::-1] - worth
     none = 0.0 if high < np.inf else -np.inf
-    # A cell does best if all its positives lie above all its negatives; sums may err by rounding.
-    hope = above + gain * pos + 1e-12 * gain * pos.sum()
-    in_hope = (hope >= max(none, (above + worth)[everything > 0].max())).take(cell)
-    rows = is_pos.compress(in_hope), score.compress(in_hope), _compress(weight, in_hope)
-    value, total = _candidates(*rows, prices, cell.compress(in_hope), above)
+    # The bound of a cell: all its positives above all its negatives, and some rounding.
+    bound = above + gain * pos + 1e-12 * gain * pos.sum()
+    kept = (bound >= max(none, (above + worth)[everything > 0].max())).take(cell)
+    rows = is_pos.compress(kept), score.compress(kept), _compress(weight, kept)
+    value, total = _candidates(*rows, prices, cell.compress(kept), above)
     if value[0] <= -np.finfo(value.dtype).max:
         value, total = value[1:], total[1:]
     if len(value) == 0 or none >= total.max():

@@ -118,9 +118,9 @@ def _cells_over(ranked: np.ndarray, count: int) -> Cells | None:
 @kernel(inner=True)
 def cell_of(cells: Cells, x: float) -> int:
     """What `Cells.__call__` gives for one score, in float64: it never falls as x rises."""
-    apart = x - cells.centre
-    bits = np.float64(abs(apart) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
-    warped = float(bits) if apart >= 0.0 else -float(bits)
+    distance = x - cells.centre
+    bits = np.float64(abs(distance) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
+    warped = float(bits) if distance >= 0.0 else -float(bits)
     place = float((warped - cells.low) * cells.scale)
     return int(min(max(place, -1.0), cells.size - 2.0) + 1.0)
 

@@ -361,9 +361,7 @@ class _Study(NamedTuple):
         return quantile(self.level, np.inf if rows >= enough else rows - 1.0, self.sides)
 
 
-def _checked(
-    owner: str, auc: float, null: float, level: float, correlation: float | None, alternative: str
-) -> _Study:
+def _checked(owner: str, auc: float, null: float, level: float, correlation: float | None, alternative: str) -> _Study:
     auc, null = (number_in(owner, name, x, 0.0, 1.0) for name, x in (("auc", auc), ("null", null)))
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "alternative", alternative, ALTERNATIVES)

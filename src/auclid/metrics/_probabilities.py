@@ -411,9 +411,7 @@ def _mean_terms(sample: Sample, value: np.ndarray) -> Terms:
     return Terms(mean, sample.by_unit(share * (value - mean)), True)
 
 
-def _score_interval(
-    owner: str, sample: Sample, loss: Any, name: str, prob: np.ndarray, level: float
-) -> ScoreInterval:
+def _score_interval(owner: str, sample: Sample, loss: Any, name: str, prob: np.ndarray, level: float) -> ScoreInterval:
     """The interval of a mean loss: on the logit scale where it is a share, else on the log scale."""
     level = number_in(owner, "level", level, 0.0, 1.0)
     found = _mean_terms(sample, loss(sample.is_pos, prob))
@@ -472,16 +470,16 @@ def _logistic(sample: Sample, X: np.ndarray, offset: np.ndarray) -> _Line:
     for _ in range(NEWTON_STEPS):
         mean = expit(offset + X @ beta)
         slope = X.T @ (weight * (y - mean))
-        bend = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X + 1e-12 * np.eye(X.shape[1])
-        step = np.linalg.solve(bend, slope)
+        hessian = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X + 1e-12 * np.eye(X.shape[1])
+        step = np.linalg.solve(hessian, slope)
         while (moved := _likelihood(sample.is_pos, offset + X @ (beta + step), weight)) < value - 1e-12 * abs(value):
             step = 0.5 * step
         beta, gain, value = beta + step, moved - value, moved
         if abs(gain) <= 1e-12 * (1.0 + abs(value)):
             break
     mean = expit(offset + X @ beta)
-    bend = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X
-    inverse = np.linalg.pinv(bend)
+    hessian = (X * (weight * mean * (1.0 - mean))[:, None]).T @ X
+    inverse = np.linalg.pinv(hessian)
     model_based = sample.weight is None and sample.cluster is None
     if model_based:
         return _Line(beta, inverse, value, True)

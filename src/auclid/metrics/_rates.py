@@ -124,10 +124,10 @@ def point_at(sample: Sample, threshold: float, level: float, prevalence: float |
     score = sample.scores[0]
     flagged = score > score.dtype.type(threshold)
     tpr, fpr = (_rate(sample, flagged, of, level) for of in (sample.is_pos, ~sample.is_pos))
-    found = _values_at(sample, Cut.at(score, threshold), level, prevalence)
-    precision = found["precision"].value
-    told: dict[str, Any] = {name: each.value for name, each in found.items() if name != "precision"}
-    for name, each in found.items():
+    values = _values_at(sample, Cut.at(score, threshold), level, prevalence)
+    precision = values["precision"].value
+    told: dict[str, Any] = {name: each.value for name, each in values.items() if name != "precision"}
+    for name, each in values.items():
         told |= {f"{name}_low": each.low, f"{name}_high": each.high}
     told["prevalence"] = Shares.of(sample, flagged.astype(np.float64), prevalence).p
     how = {"level": level, "method": "wilson", **sample.counts}
@@ -138,11 +138,11 @@ def point_at(sample: Sample, threshold: float, level: float, prevalence: float |
 def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, MetricInterval]:
     """Predictive values, accuracy and likelihood ratios at a threshold."""
     names = ("precision", "npv", "accuracy", "lr_positive", "lr_negative")
-    found = {name: measure(sample, cut, METRICS[name], prevalence=prevalence, level=level) for name in names}
+    measured = {name: measure(sample, cut, METRICS[name], prevalence=prevalence, level=level) for name in names}
     if prevalence is not None:
-        found["precision"] = predictive_value(found["lr_positive"], prevalence, 1)
-        found["npv"] = predictive_value(found["lr_negative"], prevalence, -1)
-    return found
+        measured["precision"] = predictive_value(measured["lr_positive"], prevalence, 1)
+        measured["npv"] = predictive_value(measured["lr_negative"], prevalence, -1)
+    return measured
 
 
 def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> tuple[float, float, float]:

@@ -170,9 +170,7 @@ def _drawn(sample: Sample, points: _Points, purpose: Purpose, plan: Plan) -> np.
     return replicates(sample, [points.steps], again, plan)
 
 
-def _told(
-    sample: Sample, cut: Cut, purpose: Purpose, prevalence: float | None, level: float
-) -> dict[str, Any]:
+def _told(sample: Sample, cut: Cut, purpose: Purpose, prevalence: float | None, level: float) -> dict[str, Any]:
     """What a threshold does."""
     metrics = {"precision": METRICS["precision"], "recall": METRICS["tpr"], "alert_rate": METRICS["alert_rate"]}
     if purpose[0] == "costs":

@@ -150,9 +150,7 @@ def binomial_tails(share: float, trials: float, null: float) -> tuple[float, flo
     return float(greater), float(less)
 
 
-def normal_pvalue(
-    difference: float, se: float, alternative: str, margin: float = 0.0, df: float = np.inf
-) -> float:
+def normal_pvalue(difference: float, se: float, alternative: str, margin: float = 0.0, df: float = np.inf) -> float:
     """P-value of a difference: two-sided, or one-sided against being worse by `margin` or more."""
     if alternative == "greater":
         return student_tail(-(difference + margin) / se, df)

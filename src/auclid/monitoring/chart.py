@@ -129,9 +129,9 @@ def control_chart(
     >>> chart.alarm, chart.since
     (4, 3)
     """
-    found, error = np.asarray(aucs, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    known = np.isfinite(found) & np.isfinite(error) & (error > 0.0)
-    statistic, about = np.full(len(found), np.nan), (fall, false_alarms, per_periods)
+    values, error = np.asarray(aucs, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    known = np.isfinite(values) & np.isfinite(error) & (error > 0.0)
+    statistic, about = np.full(len(values), np.nan), (fall, false_alarms, per_periods)
     if not known.any():
         return ControlChart(expected, expected_se, statistic.tolist(), float("inf"), None, None, *about)
     expected = float(np.clip(expected, 0.01, 0.999))
@@ -140,7 +140,7 @@ def control_chart(
     shift = np.minimum((_arcsine(expected) - _arcsine(max(expected - fall, 0.0))) / own, MAX_SHIFT)
     allowance = 0.5 * (shift + shared / own)
     limit = _limit(shift, allowance, shared / own, false_alarms, per_periods)
-    z = (_arcsine(expected) - _arcsine(found[known])) / own
+    z = (_arcsine(expected) - _arcsine(values[known])) / own
     statistic[known] = _cumulative_sums(z[None], shift, allowance)[0]
     above = np.flatnonzero(np.nan_to_num(statistic, nan=-1.0) > limit)
     alarm = int(above[0]) if len(above) else None

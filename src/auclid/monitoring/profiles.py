@@ -182,8 +182,8 @@ def order_concordance(order: np.ndarray, scores: np.ndarray) -> tuple[float, flo
     codes = np.unique(order["group"].astype(str), return_inverse=True)[1]
     groups = codes if codes.any() else None
     event = None if (order["event"] == NO_EVENT).any() else order["event"] == 1
-    found = concordance_interval(order["value"], scores, event=event, groups=groups, clusters=groups)
-    return found.concordance, found.low, found.high, found.se
+    interval = concordance_interval(order["value"], scores, event=event, groups=groups, clusters=groups)
+    return interval.concordance, interval.low, interval.high, interval.se
 
 
 def model_scores(model: Any, X: Any) -> np.ndarray:
@@ -208,11 +208,11 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held
     line = _chosen_line(model)
     if line is not None:
         return float(line.auc), float(line.high - line.low) / (2.0 * 1.96), None
-    found = getattr(model, "cv_auc_", None)
-    if not both or not isinstance(found, float) or not np.isfinite(found):
+    aucs = getattr(model, "cv_auc_", None)
+    if not both or not isinstance(aucs, float) or not np.isfinite(aucs):
         return None, None, None
     assert is_pos is not None
-    return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
+    return float(aucs), auc_standard_error(aucs, int(is_pos.sum()), int((~is_pos).sum())), None
 
 
 def _chosen_line(model: Any) -> Any:

@@ -124,6 +124,4 @@ class CBR(BufferedRanker):
             hint = "Use covariance='diagonal', which keeps 2d numbers."
             require_room(f"covariance={self.covariance!r} of CBR", self.n_features_in_, hint)
         phi, as_printed = float(ndtri(self.confidence)), self.covariance.startswith("printed")
-        return ConfidenceWeightedSolver(
-            C, self.buffer_size, self.buffer, phi, full, as_printed, float(self.mean_step)
-        )
+        return ConfidenceWeightedSolver(C, self.buffer_size, self.buffer, phi, full, as_printed, float(self.mean_step))

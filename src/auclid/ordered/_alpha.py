@@ -39,19 +39,21 @@ def choose_alpha(table: Table, order: PairOrder, square: bool) -> ChosenAlpha:
     some, part = _sample(table, order)
     fold = _folds(some, part)
     alphas = alpha_grid(_mean_square(some, part), FEW_ALPHAS)
-    found = np.full((FOLDS, len(alphas)), np.nan)
+    concordances = np.full((FOLDS, len(alphas)), np.nan)
     for k, W in _training_paths(some, part, fold, alphas):
         held_out = part.subset(np.flatnonzero(fold == k))
         known = np.isfinite(W[:1]).all(axis=0)
         if held_out.total > 0.0 and known.any():
             scores = some.matmul(np.ascontiguousarray(W), np.flatnonzero(fold == k))
-            found[k] = [_concordance(held_out, s) if good else -np.inf for s, good in zip(scores.T, known, strict=True)]
-    alpha = best_alpha(alphas, found)
+            concordances[k] = [
+                _concordance(held_out, s) if good else -np.inf for s, good in zip(scores.T, known, strict=True)
+            ]
+    alpha = best_alpha(alphas, concordances)
     if alpha is None:
-        return ChosenAlpha(ALPHA * _mean_square(some, part), alphas, found)
+        return ChosenAlpha(ALPHA * _mean_square(some, part), alphas, concordances)
     # What is shrunk is noise, and that of a sample is larger by its share of the rows.
     share = len(part.rows) / len(order.rows)
-    return ChosenAlpha((1.0 if square else HINGE_ALPHA_RATIO) * alpha * share, alphas, found)
+    return ChosenAlpha((1.0 if square else HINGE_ALPHA_RATIO) * alpha * share, alphas, concordances)
 
 
 def _concordance(order: PairOrder, score: np.ndarray) -> float:
@@ -66,7 +68,7 @@ def _mean_square(table: Table, order: PairOrder) -> float:
 
 
 def _sample(table: Table, order: PairOrder) -> tuple[Table, PairOrder]:
-    """Up to `MOST_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
+    """Up to `_sizes.MAX_ALPHA_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
     n_groups = len(order.group_ends) - 1
     if len(order.rows) <= _sizes.MAX_ALPHA_ROWS:
         chosen = np.sort(order.rows)

@@ -1,18 +1,15 @@
 """What both rankers of ordered rows share: losses, penalties, solvers and the manners of scikit-learn."""
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _sizes, validation
-from auclid._progress import CallbackSupportMixin, fit_iterations
+from auclid._progress import CallbackSupportMixin
 from auclid.base import LinearScores
 from auclid.data import SparseTable
 from auclid.errors import invalid_value
@@ -115,7 +112,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         for name in {"alphas_", "cv_concordance_", "objective_", "gap_"} & vars(self).keys():
             delattr(self, name)
         moments, labelled = None, self._labelled(rows) if rows.two_classes else None
-        rounds = self._rounds() if rows.parts.partitioned else self._rounds(X, y)
+        rounds = self._iteration_callback() if rows.parts.partitioned else self._iteration_callback(X, y)
         if self.loss != "square":
             w = self._fit_newton(rows, labelled, rounds)
         elif labelled is not None:
@@ -155,16 +152,15 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         kept = None
         if moments is not None:
             kept = OrderedMoments(rows.classes, [moments.neg, moments.pos], SquareSystem.empty(rows.width))
-        return self._solution(found), kept
+        return self._publish_iterations(found, 6), kept
 
-    def _fit_square(
-        self, rows: OrderedRows, rounds: IterationCallback
-    ) -> tuple[np.ndarray, OrderedMoments | None]:
+    def _fit_square(self, rows: OrderedRows, rounds: IterationCallback) -> tuple[np.ndarray, OrderedMoments | None]:
         """The weights, and what further rows can be added to: of few levels, or of groups."""
         settings = OrderedLeastSquares(self._choose_alpha(rows), float(self.l1), min(self.tol, 1e-6))
         sparse_and_wide = rows.width > _sizes.MAX_WHOLE_PATH_COLUMNS and isinstance(rows.table(), SparseTable)
         if not moments_are_cheaper(rows.width) or sparse_and_wide:
-            return self._solution(settings.from_products(rows.table(), rows.order, rounds)), None
+            found = settings.from_products(rows.table(), rows.order, rounds)
+            return self._publish_iterations(found, 6), None
         moments = level_moments(rows)
         if moments is None:
             system = square_system(rows.table(), rows.order)
@@ -173,27 +169,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
                 moments = OrderedMoments(np.zeros(0), [], system.scaled(largest**2))
         else:
             system = moments.system()
-        return self._solution(settings.from_system(system, rounds)), moments
-
-    def _solution(self, found: Solution) -> np.ndarray:
-        """The weights found; what they took is published, or warned of."""
-        self.n_iter_ = found.n_iter
-        if not found.converged and found.n_iter >= self.max_iter:
-            warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} iterations before reaching its tolerance. "
-                "Scale the columns of X, or raise max_iter, alpha or tol.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        return found.w
-
-    def _rounds(self, X: Any = None, y: Any = None) -> IterationCallback:
-        """What counts a solver's iterations: it shows callbacks the weights so far."""
-
-        def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
-            return fit_iterations(self, self.max_iter, lambda: _attributes(weights()), X, y)
-
-        return rounds
+        return self._publish_iterations(settings.from_system(system, rounds), 6), moments
 
     def _choose_alpha(self, rows: OrderedRows) -> float:
         """The alpha in use; where it is chosen, with what was tried."""
@@ -206,9 +182,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     # Hinges and the logistic loss
 
-    def _fit_newton(
-        self, rows: OrderedRows, labelled: LabelledDataset | None, rounds: IterationCallback
-    ) -> np.ndarray:
+    def _fit_newton(self, rows: OrderedRows, labelled: LabelledDataset | None, rounds: IterationCallback) -> np.ndarray:
         penalty = l1_penalty(type(self).__name__, float(self.l1), self.loss)
         if labelled is not None:
             self.alpha_ = best_alpha_of_classes(labelled) if self.alpha == "auto" else float(self.alpha)
@@ -231,8 +205,3 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-def _attributes(w: np.ndarray) -> dict[str, np.ndarray]:
-    """The fitted attributes as they would be now, for callbacks."""
-    return {"coef_": w.reshape(1, -1), "intercept_": np.zeros(1)}

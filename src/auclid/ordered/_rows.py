@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from auclid import _sizes
-from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
-from auclid.data.memory import as_table
+from auclid.data.array_tables import as_table
+from auclid.data.dataset import Dataset, Part, Totals
+from auclid.data.memory import MemoryDataset
 from auclid.data.table import Table
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem

@@ -214,7 +214,7 @@ class OrderedRanker(LinearOrderRanker):
             self.alpha_ = ALPHA * system.scale if system.total > 0.0 else 0.0
         if system.total > 0.0:
             settings = OrderedLeastSquares(self.alpha_, float(self.l1), min(self.tol, 1e-6))
-            w = self._solution(settings.from_system(system, self._rounds()))
+            w = self._publish_iterations(settings.from_system(system, self._iteration_callback()), 6)
         self._set_weights(validation.finite(self, w), 0.0)
         self._stream = seen
         return self

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
-from auclid.base import LinearRanker
+from auclid.base import LinearRanker, linear_attributes
 from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import (
@@ -203,9 +203,9 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
         state = initial_state(minimised, penalty, self.tol)
-        look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
-        shown = (None, None) if rows.partitioned else (X, y)
-        for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
+        attributes = weights_alone if rows.partitioned else fitted_attributes
+        seen = (None, None) if rows.partitioned else (X, y)
+        for _ in fit_iterations(self, self.max_iter, lambda: attributes(state), *seen):
             if state.finished:
                 break
             state = state.step()
@@ -241,12 +241,11 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
 
 def weights_alone(state: newton.State) -> dict[str, np.ndarray]:
-    """The fitted attributes as they would be now, for callbacks: the threshold would take a pass."""
-    return {"coef_": state.point.w.reshape(1, -1), "intercept_": np.zeros(1)}
+    """The fitted attributes as they would be now, for callbacks; the threshold of rows in parts would take a pass."""
+    return linear_attributes(state.point.w)
 
 
 def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:
     """The fitted attributes as they would be now, for callbacks."""
     pairs, point = state.point.objective.pairs, state.point
-    threshold = best_threshold(pairs.is_pos, point.scores, pairs.weight)
-    return {"coef_": point.w.reshape(1, -1), "intercept_": np.array([-threshold])}
+    return linear_attributes(point.w, best_threshold(pairs.is_pos, point.scores, pairs.weight))

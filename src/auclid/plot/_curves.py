@@ -142,9 +142,9 @@ X_AXES = {
 
 
 def _auc_text(sample: Sample, region: Region, level: float) -> str:
-    found = interval(sample, region, Plan(), level)
+    result = interval(sample, region, Plan(), level)
     what = "AUC" if region.whole else "partial AUC"
-    return f"{what} {found.auc:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    return f"{what} {result.auc:.3f} [{result.low:.3f}, {result.high:.3f}]"
 
 
 def _mark(ax: Any, region: Region, x_of: Callable[[np.ndarray], np.ndarray]) -> None:

@@ -104,11 +104,11 @@ def precision_recall(
         recall, precision = pr_curve(sample, prevalence)
         if level is not None:
             look.band(ax, *band_at_points(owner, sample, "tpr", "precision", level, prevalence))
-            found = average_precision_interval(
+            interval = average_precision_interval(
                 sample.is_pos, sample.scores[0], level=level, prevalence=prevalence,
                 sample_weight=sample.weight, groups=sample.cluster,
             )  # fmt: skip
-            label = ": ".join(filter(None, (own, f"AP {found.ap:.3f} [{found.low:.3f}, {found.high:.3f}]")))
+            label = ": ".join(filter(None, (own, f"AP {interval.ap:.3f} [{interval.low:.3f}, {interval.high:.3f}]")))
         look.line(ax, recall, precision, label, draw="step", where="pre")
     ax.set(xlabel="recall", ylabel="precision", aspect="equal")
     if any(models) or level is not None:

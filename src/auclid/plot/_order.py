@@ -60,10 +60,10 @@ def auc_over_time(
     """
     models, ax = by_name("plot.auc_over_time", s, name), axes(ax, 6.0)
     for k, (own, risk) in enumerate(models.items()):
-        found = measure_over_time(y, risk, event, times, level=level, sample_weight=sample_weight, train=train)
+        result = measure_over_time(y, risk, event, times, level=level, sample_weight=sample_weight, train=train)
         look = style(k)
-        look.band(ax, found.times, found.low, found.high)
-        look.line(ax, found.times, found.auc, own)
+        look.band(ax, result.times, result.low, result.high)
+        look.line(ax, result.times, result.auc, own)
     ax.axhline(0.5, **DASHED)
     ax.set(xlabel="time", ylabel="AUC of events by then")
     if any(models):
@@ -110,9 +110,7 @@ def group_auc(
     owner = "plot.group_auc"
     level = number_in(owner, "level", level, 0.0, 1.0)
     found = group_aucs(owner, y, s, groups, sample_weight, pos_label)[0]
-    mean = mean_over_groups(
-        y, s, groups, weight=weight, level=level, sample_weight=sample_weight, pos_label=pos_label
-    )
+    mean = mean_over_groups(y, s, groups, weight=weight, level=level, sample_weight=sample_weight, pos_label=pos_label)
     ax, look = axes(ax), style(0)
     ax.hist(found, GROUP_BINS, color=look.color, alpha=0.35)
     ax.axvspan(mean.low, mean.high, color=style(1).color, alpha=0.25, linewidth=0)

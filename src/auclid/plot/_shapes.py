@@ -110,8 +110,7 @@ def _names(record: Any) -> tuple[str, ...]:
 def _chosen(records: Any, columns: Any) -> list[Any]:
     if not isinstance(records, (list, tuple)) or not records:
         raise ValueError(
-            "plot.shapes expects a fitted Scorecard, or its shapes_. "
-            f"Got a {type(records).__name__} instead."
+            f"plot.shapes expects a fitted Scorecard, or its shapes_. Got a {type(records).__name__} instead."
         )
     if columns is None:
         return sorted(records, key=_moved, reverse=True)[:MOST]
@@ -232,9 +231,7 @@ def _rows_behind(ax: Any, view: Any, x: np.ndarray, weight: np.ndarray, counts: 
     ax.patch.set_visible(False)
 
 
-def _bars(
-    ax: Any, levels: list[str], values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None
-) -> None:
+def _bars(ax: Any, levels: list[str], values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None) -> None:
     """What each level adds, the least first; with the share of the training rows that have it."""
     order = np.argsort(values, kind="stable")
     if share is not None and len(order) > MOST_LEVELS:

@@ -85,11 +85,11 @@ def over_time(
         raise InvalidValueError(f"{owner} must have a period with two rows of each class; got none.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few rows, which the interval shows
-        found = np.array([measure(is_pos[places == k], score[places == k], level=level)[:3] for k in at])
+        measured = np.array([measure(is_pos[places == k], score[places == k], level=level)[:3] for k in at])
     ax = axes(ax, 7.0)
     look = style(len(ax.lines))
-    gaps = np.abs(found[:, 1:] - found[:, :1]).T
-    ax.errorbar(at, found[:, 0], gaps, color=look.color, marker=look.marker, markersize=4, capsize=2, label=name)
+    gaps = np.abs(measured[:, 1:] - measured[:, :1]).T
+    ax.errorbar(at, measured[:, 0], gaps, color=look.color, marker=look.marker, markersize=4, capsize=2, label=name)
     if expected is not None:
         ax.axhline(float(expected), color="0.5", linestyle="--", linewidth=1.0)
     shown = np.unique(np.linspace(0, len(names) - 1, min(len(names), 8)).astype(int))

@@ -1,10 +1,10 @@
 """What part of a column's values a shape is drawn over, on what scale, and how its rows are shown."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._page.svg import nice
 from auclid._rounding import compact, roundest
 
 CENTRAL_SHARE = 0.98
@@ -44,7 +44,7 @@ class View(NamedTuple):
     def ticks(self) -> list[float]:
         """Round values, about evenly spaced on the axis, that lie within it."""
         if self.unit is None:
-            return _multiples(self.low, self.high)
+            return nice(self.low, self.high, TICKS)
         ends = self.forward([self.low, self.high])
         width = (ends[1] - ends[0]) / (TICKS - 1)
         places = np.linspace(ends[0], ends[1], TICKS)
@@ -55,14 +55,6 @@ class View(NamedTuple):
             if float(self.forward(x) - self.forward(kept[-1])) > 0.6 * width:
                 kept.append(x)
         return kept
-
-
-def _multiples(low: float, high: float) -> list[float]:
-    """The multiples of 1, 2 or 5 times a power of ten between two values, about `TICKS`."""
-    power = 10.0 ** math.floor(math.log10((high - low) / TICKS))
-    step = next(k * power for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * power) <= TICKS)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
 def weighted_quantile(x: np.ndarray, weight: np.ndarray, q: float) -> float:

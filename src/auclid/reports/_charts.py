@@ -23,10 +23,10 @@ VIEWS = {
 
 def charts(models: list[Numbers]) -> dict[str, str]:
     """The SVG of each view; views that no model has numbers for are left out."""
-    found = {"roc": _roc(models), "pr": _precision_recall(models), "lift": _lift(models)}
+    views = {"roc": _roc(models), "pr": _precision_recall(models), "lift": _lift(models)}
     if any(model.reliability is not None for model in models):
-        found |= {"calibration": _calibration(models), "benefit": _benefit(models)}
-    return found
+        views |= {"calibration": _calibration(models), "benefit": _benefit(models)}
+    return views
 
 
 def _svg(frame: Frame, view: str, axes: str, parts: list[str], models: list[Numbers]) -> str:
@@ -45,25 +45,14 @@ def _svg(frame: Frame, view: str, axes: str, parts: list[str], models: list[Numb
     return frame.svg(f"{VIEWS[view]} of the chosen model", axes + "".join(groups) + mark, scale)
 
 
-def _band(frame: Frame, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> str:
-    edge = np.concatenate([x, x[::-1]]), np.concatenate([high, low[::-1]])
-    return f'<path class="band" d="{frame.path(*edge)}Z"/>'
-
-
-def _line(frame: Frame, x: np.ndarray, y: np.ndarray) -> str:
-    return f'<path class="line" d="{frame.path(x, y)}"/>'
-
-
 def _roc(models: list[Numbers]) -> str:
     frame, parts = Frame((0.0, 1.0), (0.0, 1.0)), []
     for model in models:
-        upper, lower = curves.band(model.curve)
-        edge = np.concatenate([upper[0], lower[0][::-1]]), np.concatenate([upper[1], lower[1][::-1]])
         keep = thin(model.curve.fpr, model.curve.tpr, curves.PIXELS)
-        line = _line(frame, model.curve.fpr[keep], model.curve.tpr[keep])
-        parts.append(f'<path class="band" d="{frame.path(*edge)}Z"/>{line}')
+        line = frame.line(model.curve.fpr[keep], model.curve.tpr[keep])
+        parts.append(frame.area(*curves.band(model.curve)) + line)
     axes = frame.axes("false positive rate", "true positive rate (recall)", UNIT, UNIT)
-    chance = f'<path class="chance" d="{frame.path([0, 1], [0, 1])}"/>'
+    chance = frame.line([0, 1], [0, 1], "chance")
     return _svg(frame, "roc", axes + chance, parts, models)
 
 
@@ -73,19 +62,18 @@ def _precision_recall(models: list[Numbers]) -> str:
         recall, precision = (model.columns[name] for name in ("tpr", "precision"))
         kept = np.isfinite(precision[:, 0])
         x, (y, low, high) = recall[kept, 0], precision[kept].T
-        parts.append(_band(frame, x, low, high) + _line(frame, x, y))
+        parts.append(frame.band(x, low, high) + frame.line(x, y))
     axes = frame.axes("recall", "precision", UNIT, UNIT)
     share = models[0].curve.n_pos / (models[0].curve.n_pos + models[0].curve.n_neg)
     iso = "".join(_iso_f1(frame, score) for score in (0.2, 0.4, 0.6, 0.8))
-    chance = f'<path class="chance" d="{frame.path([0, 1], [share, share])}"/>'
+    chance = frame.line([0, 1], [share, share], "chance")
     return _svg(frame, "pr", axes + iso + chance, parts, models)
 
 
 def _iso_f1(frame: Frame, score: float) -> str:
     """The line on which the F1 score is equal."""
     recall = np.linspace(score / (2.0 - score), 1.0, 30)
-    path = frame.path(recall, score * recall / (2.0 * recall - score))
-    return f'<path class="iso" d="{path}"><title>F1 = {score:g}</title></path>'
+    return frame.line(recall, score * recall / (2.0 * recall - score), "iso", f"F1 = {score:g}")
 
 
 def _lift(models: list[Numbers]) -> str:
@@ -98,30 +86,28 @@ def _lift(models: list[Numbers]) -> str:
     parts = []
     for model, keep in zip(models, shown, strict=True):
         x, (y, low, high) = model.columns["alert_rate"][keep, 0], model.columns["lift"][keep].T
-        parts.append(_band(frame, x, np.minimum(low, frame.y[1]), np.minimum(high, frame.y[1])) + _line(frame, x, y))
+        parts.append(frame.band(x, np.minimum(low, frame.y[1]), np.minimum(high, frame.y[1])) + frame.line(x, y))
     ticks = [t for t in (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if t >= least]
     axes = frame.axes(
         "share of rows flagged (log scale)", "lift", ticks, nice(0.0, frame.y[1]), x_format="{:.3g}".format
     )
-    chance = f'<path class="chance" d="{frame.path([least, 1.0], [1.0, 1.0])}"/>'
+    chance = frame.line([least, 1.0], [1.0, 1.0], "chance")
     return _svg(frame, "lift", axes + chance, parts, models)
 
 
 def _calibration(models: list[Numbers]) -> str:
     frame, parts = Frame((0.0, 1.0), (0.0, 1.0)), []
     for model in models:
-        found = model.reliability
-        if found is None:
+        bins = model.reliability
+        if bins is None:
             parts.append("")
             continue
-        part = _band(frame, found.line_at, found.line_low, found.line_high) + _line(frame, found.line_at, found.line)
-        for x, y, low, high in zip(found.predicted, found.observed, found.low, found.high, strict=True):
-            across, ends = float(frame.across(x)), [float(frame.up(end)) for end in (low, high)]
-            part += f'<line class="line" x1="{across:.1f}" x2="{across:.1f}" y1="{ends[0]:.1f}" y2="{ends[1]:.1f}"/>'
-            part += f'<circle class="dot" cx="{across:.1f}" cy="{float(frame.up(y)):.1f}" r="3.5"/>'
+        part = frame.band(bins.line_at, bins.line_low, bins.line_high) + frame.line(bins.line_at, bins.line)
+        for x, y, low, high in zip(bins.predicted, bins.observed, bins.low, bins.high, strict=True):
+            part += frame.vertical(x, "line", (low, high)) + frame.dot(x, y, "dot", 3.5)
         parts.append(part)
     axes = frame.axes("predicted probability", "share of positives", UNIT, UNIT)
-    chance = f'<path class="chance" d="{frame.path([0, 1], [0, 1])}"/>'
+    chance = frame.line([0, 1], [0, 1], "chance")
     return _svg(frame, "calibration", axes + chance, parts, models)
 
 
@@ -132,18 +118,16 @@ def _benefit(models: list[Numbers]) -> str:
     frame = Frame((0.0, right), (-0.2 * top, 1.05 * top))
     parts = []
     for model in models:
-        found = model.benefit
-        if found is None:
+        benefit = model.benefit
+        if benefit is None:
             parts.append("")
             continue
-        low, high = (np.clip(edge, *frame.y) for edge in (found.low, found.high))
-        line = _line(frame, found.threshold, np.clip(found.net_benefit, *frame.y))
-        parts.append(_band(frame, found.threshold, low, high) + line)
+        low, high = (np.clip(edge, *frame.y) for edge in (benefit.low, benefit.high))
+        line = frame.line(benefit.threshold, np.clip(benefit.net_benefit, *frame.y))
+        parts.append(frame.band(benefit.threshold, low, high) + line)
     ticks = nice(0.0, right), nice(*frame.y)
     axes = frame.axes("threshold probability", "net benefit", *ticks, y_format="{:.3g}".format)
     seen = known[0].treat_all >= frame.y[0]
-    treat_all = f'<path class="chance" d="{frame.path(known[0].threshold[seen], known[0].treat_all[seen])}"/>'
-    none = f'<path class="chance" d="{frame.path([0.0, right], [0.0, 0.0])}"><title>treat none</title></path>'
+    treat_all = frame.line(known[0].threshold[seen], known[0].treat_all[seen], "chance")
+    none = frame.line([0.0, right], [0.0, 0.0], "chance", "treat none")
     return _svg(frame, "benefit", axes + treat_all * bool(seen.any()) + none, parts, models)
-
-

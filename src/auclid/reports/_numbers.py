@@ -178,14 +178,14 @@ def _columns(sample: Sample, score: np.ndarray, curve: Curve, stops: np.ndarray)
 
 def _by_budget(curve: Curve) -> list[tuple[str, int]]:
     """Points by a budget of alerts, and by a least precision (the highest there is, where none reaches it)."""
-    rows, found = curve.tp + curve.fp, []
+    rows, points = curve.tp + curve.fp, []
     for share in (0.01, 0.05, 0.1):
-        found.append((f"at most {share:.0%} of rows flagged", int(np.flatnonzero(rows <= share * rows[-1])[-1])))
+        points.append((f"at most {share:.0%} of rows flagged", int(np.flatnonzero(rows <= share * rows[-1])[-1])))
     precision = np.divide(curve.tp, rows, out=np.zeros(len(rows)), where=rows > 0)
     for least in (0.5, 0.8, 0.9):
         met = np.flatnonzero(precision >= least)
-        found.append((f"precision at least {least:.0%}", int(met[-1]) if len(met) else int(np.argmax(precision))))
-    return found
+        points.append((f"precision at least {least:.0%}", int(met[-1]) if len(met) else int(np.argmax(precision))))
+    return points
 
 
 def _cheapest(curve: Curve, price: float) -> int:

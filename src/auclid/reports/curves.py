@@ -17,9 +17,10 @@ SCORE_BARS = 40
 
 
 def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
+    """(fpr, tpr) along the edge of a band around a ROC curve, there and back; as many points as can be seen."""
     keep = thin(curve.fpr, curve.tpr, PIXELS)
-    return edges(Curve(*(part[keep] for part in curve)), LEVEL)
+    upper, lower = edges(Curve(*(part[keep] for part in curve)), LEVEL)
+    return np.append(upper[0], lower[0][::-1]), np.append(upper[1], lower[1][::-1])
 
 
 def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -38,15 +39,15 @@ def stops(curve: Any, must: Sequence[int] = (), points: int = CURVE_POINTS) -> n
 
 def alternatives(is_pos: np.ndarray, scores: np.ndarray, curve: Any) -> list[tuple[str, int]]:
     """[(name, number of a threshold of the curve)]: Youden's, the most accurate one, and some by a bound."""
-    found = []
+    points = []
     for name, criterion in (("Youden's J (TPR − FPR)", "youden"), ("most rows right", "accuracy")):
         point = operating_point(is_pos, scores, criterion=criterion)
-        found.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
+        points.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
     for bound in (0.01, 0.05, 0.1):
-        found.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
+        points.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
     for bound in (0.8, 0.9, 0.95):
-        found.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
-    return found
+        points.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
+    return points
 
 
 def lift_ends(rows: int) -> np.ndarray:

@@ -95,10 +95,9 @@ def _column(labels: list) -> np.ndarray:
 
 def numbered_sets(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its set in place of each label: what is no class is unlabelled."""
-    assert part.y is not None
-    sets = np.full(len(part.y), UNLABELED, dtype=np.int8)
+    sets = np.full(len(part.labels), UNLABELED, dtype=np.int8)
     for number, label in enumerate(classes):
-        sets[part.y == label] = number
+        sets[part.labels == label] = number
     return part._replace(y=sets)
 
 

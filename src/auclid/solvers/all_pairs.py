@@ -106,8 +106,8 @@ class PairPoint:
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
-        bent = sum(c * active.square_product(move.scores) for c, active in self.active)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+        slopes = sum(c * active.square_product(move.scores) for c, active in self.active)
+        return self.objective.space.gradient(slopes) + self.objective.alpha * move.w
 
     def slope_along(self, move: Move) -> float:
         """The derivative of the objective along a direction."""
@@ -546,8 +546,8 @@ class SmoothLossPoint(PairPoint):
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
-        bent = self.sums.product(move.scores)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+        slopes = self.sums.product(move.scores)
+        return self.objective.space.gradient(slopes) + self.objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
@@ -572,14 +572,14 @@ class SmoothLoss(RegularizedPairLoss):
         return LossSums(self.loss, self.pairs, scores)
 
     def stair_scores(self, sums: Any) -> Sequence[np.ndarray]:
-        """Some scores of each class, whose margins say where the loss bends."""
+        """Some scores of each class, whose margins say where the loss is curved."""
         return [part[:: max(1, len(part) // STAIR_SCORES)] for part in sums.scores]
 
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:
-    """Squared hinges that bend as the loss does in the middle of each eighth of the margins, and nowhere else."""
+    """Squared hinges with the curvature that the loss has in the middle of each eighth of the margins."""
     margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STAIR_STEPS + 1)))
     edges, middles = np.append(margins[2::2], margins[-1] + 1.0), np.append(margins[1::2], margins[-1])
-    bends = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
-    falls = 0.5 * -np.diff(np.append(bends, 0.0))
-    return tuple((float(c), float(edge)) for c, edge in zip(falls, edges[: len(bends)], strict=True))
+    curvatures = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
+    falls = 0.5 * -np.diff(np.append(curvatures, 0.0))
+    return tuple((float(c), float(edge)) for c, edge in zip(falls, edges[: len(curvatures)], strict=True))

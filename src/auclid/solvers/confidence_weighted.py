@@ -110,9 +110,7 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
         cov, bound = unit_covariance(d, self.full), np.zeros((2, self.capacity))
         return ConfidenceWeightedState(empty_buffers(d), empty_sums(d), np.zeros(d), cov, bound)
 
-    def learn(
-        self, window: BufferWindow, limit: np.ndarray, state: ConfidenceWeightedState
-    ) -> ConfidenceWeightedState:
+    def learn(self, window: BufferWindow, limit: np.ndarray, state: ConfidenceWeightedState) -> ConfidenceWeightedState:
         work = workspace(state.cov, window.rows, window.held.sum() + len(window.at), self.as_printed)
         sweep_confidence_weighted(window, limit, self.phi, self.mean_step, work, state.mean, state.bound)
         return state

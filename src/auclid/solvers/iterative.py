@@ -50,17 +50,17 @@ def at_most(count: int) -> IterationCallback:
 
 def run(iterates: Iterator[Iterate], start: np.ndarray, tol: float, rounds: IterationCallback) -> Solution:
     """Iterate from ``start`` until the error is ``tol`` at the most, nothing is left to do, or ``rounds`` ends."""
-    found, n_iter, converged = Iterate(start, np.inf), 0, False
-    for _ in rounds(lambda: found.w):
+    latest, n_iter, converged = Iterate(start, np.inf), 0, False
+    for _ in rounds(lambda: latest.w):
         step = next(iterates, None)
         if step is None:
             converged = True
             break
-        found, n_iter = step, n_iter + 1
-        if found.error <= tol:
+        latest, n_iter = step, n_iter + 1
+        if latest.error <= tol:
             converged = True
             break
-    return Solution(found.w, max(1, n_iter), converged)
+    return Solution(latest.w, max(1, n_iter), converged)
 
 
 class LinearSolution(NamedTuple):

@@ -49,7 +49,7 @@ def path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
     For alpha > 0 that is (S + alpha/2 I)^-1 d, so one eigendecomposition of S serves all.
     """
     columns = np.zeros((len(moments.delta), len(alphas)))
-    if not np.isfinite(np.trace(moments.within)):  # no alpha is better than another; whoever asked meets it in the fit
+    if not np.isfinite(np.trace(moments.within)):  # no alpha is better than another; the fit reports the overflow
         return columns
     values, vectors = linalg.eigh(moments.within, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
@@ -179,7 +179,6 @@ def proximal_iterates(problem: PairQuadratic, l1: float, positive: bool) -> Iter
         size, change = float(np.linalg.norm(new)), float(np.linalg.norm(new - w))
         w, momentum = new, following
         yield Iterate(scale * w, change / size if size > 0.0 else change)
-
 
 
 class LeastSquares(NamedTuple):

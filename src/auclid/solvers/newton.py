@@ -271,6 +271,6 @@ def line_search(point: Any, move: Move) -> Any | None:
         trial = point.objective.at(point.w + step * move.w, point.scores + step * move.scores)
         if trial.value <= point.value + 1e-4 * step * along + rounding:
             return trial
-        bent = trial.slope_along(move)
-        step *= float(np.clip(along / (along - bent), 0.1, 0.7)) if bent > along else 0.1
+        trial_slope = trial.slope_along(move)
+        step *= float(np.clip(along / (along - trial_slope), 0.1, 0.7)) if trial_slope > along else 0.1
     return None

@@ -44,9 +44,7 @@ Scatter: TypeAlias = FullScatter | SketchedScatter
 
 
 @generic
-def add_to_matrix(
-    scatter: Scatter, c: int, n: float, difference: np.ndarray, r: np.ndarray, work: np.ndarray
-) -> None:
+def add_to_matrix(scatter: Scatter, c: int, n: float, difference: np.ndarray, r: np.ndarray, work: np.ndarray) -> None:
     """Add the n-th row of class c, ``difference`` from the mean of the rows before it; r are its random numbers."""
 
 

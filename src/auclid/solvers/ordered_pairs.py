@@ -249,7 +249,7 @@ class OrderedLoss(SmoothLoss):
         return OrderedLossSums(self.loss, self.pairs.order, scores)
 
     def stair_scores(self, sums: OrderedLossSums) -> Sequence[np.ndarray]:
-        """Some scores, whose margins say where the loss bends."""
+        """Some scores, whose margins say where the loss is curved."""
         some = sums.score[:: max(1, len(sums.score) // STAIR_SAMPLE)]
         return some, some[: 2 * STAIR_STEPS * 16]
 

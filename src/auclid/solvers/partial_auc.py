@@ -337,11 +337,11 @@ class SoftTopPoint(PairPoint):
         return abs(other.value - self.top.value) <= 1e-9 * abs(self.top.value)
 
     def product(self, move: Move) -> np.ndarray:
-        """The (generalised) Hessian times a direction: pairs bend, and rows come into the top and leave it."""
+        """The (generalised) Hessian times a direction: of the pairs' loss, and of rows that enter or leave the top."""
         u = move.scores - move.scores.mean()
-        bent: Any = sum(c * active.square_product(u) for c, active in self.active)
-        bent = bent + sum(edge.product(u) for edge in self.edges)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+        slopes: Any = sum(c * active.square_product(u) for c, active in self.active)
+        slopes = slopes + sum(edge.product(u) for edge in self.edges)
+        return self.objective.space.gradient(slopes) + self.objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
         """From the Hessian of a sample of the rows or, of very many columns, from its diagonal."""

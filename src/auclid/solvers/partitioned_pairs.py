@@ -13,11 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.data.array_tables import as_table
 from auclid.data.dataset import Dataset, Part, Totals
-from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
+from auclid.stats.labelled import LabelledDataset, drawn_places, drawn_rows, joined, keep_only
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.pair_sums import (
     ActiveBlock,
@@ -62,7 +62,7 @@ class Evaluated(NamedTuple):
 
 def part_scores(part: Part, w: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of a part's rows."""
-    own = np.ones(len(part.y)) if part.weight is None else part.weight / largest  # type: ignore[arg-type]
+    own = np.ones(len(part.labels)) if part.weight is None else part.weight / largest
     return as_table(part.X).matmul(w), own
 
 
@@ -78,10 +78,8 @@ def rank(scores: list[tuple[np.ndarray, np.ndarray]], sign: float) -> Ranked:
 
 def _placed(part: Part, task: PartTask, scores: np.ndarray, ranked: Ranked) -> tuple[np.ndarray, list]:
     """The rows of a part that are of the larger class, and where each lies in the other for each of the hinges."""
-    assert part.y is not None
-    here = part.y == task.many
-    at = np.flatnonzero(here if part.weight is None else here & (part.weight > 0.0))
-    own = np.ones(len(at)) if part.weight is None else part.weight[at] / task.largest
+    at = part.members(task.many)
+    own = part.weights(at) / task.largest
     score = task.sign * (scores[at] - ranked.centre)
     few = ranked.few
     return at, [(c, ActiveBlock(few, score, own, r, count_below(few.score - r, score))) for c, r in task.hinges]
@@ -299,16 +297,15 @@ def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
     size = max(2000, 10 * rows.parts.width, _sizes.SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
-    found = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
-    means = found[0][1]
-    for _, more in found[1:]:
+    parts = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
+    means = parts[0][1]
+    for _, more in parts[1:]:
         means = means + more
-    X, label, weight = joined([each for each, _ in found])
+    X, label, weight = joined([each for each, _ in parts])
     few: Dataset = keep_only(rows, rarer_class(rows))
     return PartitionedSpace(rows, few, LinearSpace(as_table(X)), tuple(means)), Pairs(label == 1, weight)
 
 
 def sample_and_means(part: Part, wanted: list) -> tuple[Any, Totals]:
     """The sampled rows of a part, and its class means."""
-    assert part.y is not None
-    return part_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))
+    return drawn_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.labels, 2, part.weight, full=False))

@@ -90,9 +90,7 @@ Choice = tuple[CrossValidated, np.ndarray | None]
 """What was tried, and the weights that the best alpha gives to all rows."""
 
 
-def cross_validate(
-    rows: LabelledDataset, cv: Any, alphas: np.ndarray | None = None, measure: Measure = AUC
-) -> Choice:
+def cross_validate(rows: LabelledDataset, cv: Any, alphas: np.ndarray | None = None, measure: Measure = AUC) -> Choice:
     """Try the penalties, or a grid around the scale of the rows, on each fold of ``cv``; fit all rows with the best."""
     if rows.partitioned and isinstance(cv, Integral):
         return _by_fold_moments(rows, int(cv), alphas, measure)
@@ -167,9 +165,7 @@ def likely_alpha(rows: LabelledTable, folds: Sequence[Fold], measure: Measure = 
     return _by_products(rows, folds, None, some_path, measure).alpha
 
 
-def _by_row_space(
-    rows: LabelledTable, folds: Sequence[Fold], alphas: np.ndarray | None, measure: Measure
-) -> Choice:
+def _by_row_space(rows: LabelledTable, folds: Sequence[Fold], alphas: np.ndarray | None, measure: Measure) -> Choice:
     """More columns than rows: the same in the coordinates of their span."""
     table, is_pos, weight = rows
     if alphas is None:

@@ -175,9 +175,7 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
     def init_fit(self, summary: FirstPass) -> RandomPairsState:
         return self._initial_state(summary.total.copy(), summary.n.copy(), summary.pair_square, np.inf)
 
-    def _initial_state(
-        self, total: np.ndarray, n: np.ndarray, pair_square: float, n_pairs: float
-    ) -> RandomPairsState:
+    def _initial_state(self, total: np.ndarray, n: np.ndarray, pair_square: float, n_pairs: float) -> RandomPairsState:
         d = total.shape[1]
         if self.t0 is not None and not self.steps.relative:
             pair_square, n_pairs = self.steps.alpha * self.t0, np.inf
@@ -236,9 +234,7 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
 
 
 @kernel(allocates=False)
-def find_partners(
-    window: BufferWindow, draws: np.ndarray, pairs: np.ndarray, total: np.ndarray, n: np.ndarray
-) -> int:
+def find_partners(window: BufferWindow, draws: np.ndarray, pairs: np.ndarray, total: np.ndarray, n: np.ndarray) -> int:
     """Pair each row of a window with a row of the other class's reservoir, if any; returns the number of pairs.
 
     Writes the negatives and the positives of the pairs, and adds the rows to the sums of their classes. A row too long

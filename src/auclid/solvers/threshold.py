@@ -73,11 +73,10 @@ def scored_part(owner: str, w: np.ndarray, part: Part) -> Part:
 
 def all_scores(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Scores, classes and weights of the labelled rows of a part."""
-    assert part.y is not None
-    if part.y.max(initial=0) < 2:
-        return part.X[:, 0], part.y == 1, part.weight
-    at = np.flatnonzero(part.y < 2)
-    return part.X[at, 0], part.y[at] == 1, None if part.weight is None else part.weight[at]
+    if part.labels.max(initial=0) < 2:
+        return part.X[:, 0], part.labels == 1, part.weight
+    at = np.flatnonzero(part.labels < 2)
+    return part.X[at, 0], part.labels[at] == 1, None if part.weight is None else part.weight[at]
 
 
 def class_scores(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:

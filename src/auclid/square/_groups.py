@@ -37,8 +37,7 @@ def group_moments(rows: LabelledDataset, member: np.ndarray, n_groups: int) -> l
 
 def part_group_moments(part: Part, member: list[np.ndarray], n_groups: int) -> Totals:
     """The moments of the negatives and of the positives of each group of a part in turn."""
-    assert part.y is not None
-    group = 2 * member[part.number] + part.y
+    group = 2 * member[part.number] + part.labels
     return Totals(grouped_moments(as_table(part.X), group, 2 * n_groups, part.weight))
 
 

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
-from auclid.base import LinearRanker
+from auclid.base import LinearRanker, linear_attributes
 from auclid.data.types import RowsLike
 from auclid.solvers.fsauc import MultiStageSolver, means_of_seen, n_stages, stage_orders
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
@@ -125,7 +125,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         orders = stage_orders(rng, epochs, self.n_epochs, count)
         solver = self._solver()
         stage, midpoint = solver.first_stage(summary), class_midpoint(summary.total, summary.n)
-        for number in fit_iterations(self, count, lambda: _attributes(stage.start, midpoint), X, y):
+        for number in fit_iterations(self, count, lambda: linear_attributes(stage.start, stage.start @ midpoint), X, y):
             order, mean = next(orders), summary.mean
             state = solver.run(table, is_pos, order, stage, summary, seen)
             if self.step is not None:
@@ -143,8 +143,3 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         step = float(self.step or DEFAULT_STAGE_STEP)
         radius = DEFAULT_RADIUS if self.radius is None else float(self.radius)
         return MultiStageSolver(step, radius, self.radius is None, self.step is None, self.norm == "l1", self.centre)
-
-
-def _attributes(w: np.ndarray, midpoint: np.ndarray) -> dict[str, np.ndarray]:
-    """The fitted attributes as they would be now, for callbacks."""
-    return {"coef_": w.reshape(1, -1), "intercept_": np.array([-w @ midpoint])}

@@ -1,19 +1,16 @@
 """LeastSquaresAUC: the exact minimiser of the square loss over all pairs, from class moments."""
 
-import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
-from auclid._progress import CallbackSupportMixin, fit_iterations
+from auclid._progress import CallbackSupportMixin
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
-from auclid.solvers.iterative import IterationCallback, Solution
+from auclid.solvers.iterative import Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.stats.labelled import class_moments_of
 from auclid.stats.moments import ClassMoments, class_moments, require_room
@@ -123,7 +120,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self
         """
         rows = self._labelled_dataset(X, y, sample_weight)
-        rounds, settings = self._rounds(X, y), self._settings()
+        rounds, settings = self._iteration_callback(X, y), self._settings()
         moments: ClassMoments | None = None
         self.solver_ = "moments" if self._by_moments(rows.width) else "products"
         if self.solver_ == "moments":
@@ -132,33 +129,10 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         else:
             found = settings.from_products(rows, rounds)
         self._moments = moments
-        return self._publish_fit(rows, self._set_fitted_attributes(found))
+        return self._publish_fit(rows, self._publish_iterations(found, 5))
 
     def _settings(self) -> LeastSquares:
         return LeastSquares(self.alpha, self.l1, self.positive, self.tol, self.max_iter)
-
-    def _set_fitted_attributes(self, found: Solution) -> np.ndarray:
-        """The weights found; what they took is published, or warned of."""
-        self.n_iter_ = found.n_iter
-        if not found.converged and found.n_iter >= self.max_iter:  # else a callback asked to stop
-            warnings.warn(
-                f"{type(self).__name__} stopped after {found.n_iter} iterations before reaching tol={self.tol}. "
-                "Scale the columns of X, or raise max_iter, alpha or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return found.w
-
-    def _rounds(self, X: Any, y: ArrayLike | None) -> IterationCallback:
-        """What counts a solver's iterations: it shows callbacks the weights so far."""
-
-        def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
-            def look() -> dict[str, np.ndarray]:
-                return {"coef_": weights().reshape(1, -1), "intercept_": np.zeros(1)}
-
-            return fit_iterations(self, self.max_iter, look, X, y)
-
-        return rounds
 
     def _by_moments(self, width: int) -> bool:
         if self.solver == "moments":
@@ -223,6 +197,6 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         nothing = Solution(np.zeros_like(moments.pos.mean))
         found = self._settings().from_moments(moments) if moments.complete else nothing
         validation.finite(self, found.w)
-        w = self._set_fitted_attributes(found)
+        w = self._publish_iterations(found, 5)
         self._moments = moments
         return self._publish(w, w @ moments.midpoint)

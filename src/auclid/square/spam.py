@@ -10,7 +10,7 @@ from auclid import _random, validation
 from auclid._generic import as_floats
 from auclid._progress import fit_iterations
 from auclid._random import RandomState
-from auclid.base import StreamRanker
+from auclid.base import StreamRanker, linear_attributes
 from auclid.data import SparseTable, Table
 from auclid.penalties import L2, ElasticNet, Penalty, prox
 from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
@@ -168,11 +168,11 @@ class SPAM(StreamRanker):
         problem = solver.problem(table, is_pos, weight, summary)
         state, midpoint = solver.init(problem), class_midpoint(summary.total, summary.n)
 
-        def look() -> dict[str, np.ndarray]:
-            return {"coef_": state.w.reshape(1, -1).copy(), "intercept_": np.array([-state.w @ midpoint])}
+        def attributes() -> dict[str, np.ndarray]:
+            return linear_attributes(state.w.copy(), state.w @ midpoint)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            for number in fit_iterations(self, self.n_epochs, look, X, y):
+            for number in fit_iterations(self, self.n_epochs, attributes, X, y):
                 state = solver.epoch(table, centre, problem, state, rng)
                 self.n_iter_ = number + 1
         self._publish_fit(rows, state.w)

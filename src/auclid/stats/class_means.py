@@ -65,9 +65,7 @@ def add_row(means: ClassMeans, rows: RowStruct, i: int, c: int) -> float:
 
 
 @generic
-def add_scored_row(
-    means: ClassMeans, rows: RowStruct, i: int, c: int, score: float, projections: np.ndarray
-) -> float:
+def add_scored_row(means: ClassMeans, rows: RowStruct, i: int, c: int, score: float, projections: np.ndarray) -> float:
     """Add row i of class c to the means; updates the projections w . mu_0 and w . mu_1.
 
     Takes the row's score from the old centre and returns its score from the new one.

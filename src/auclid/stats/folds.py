@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from auclid.data import Table
+from auclid.data.array_tables import as_table
 from auclid.data.dataset import Part, Totals
-from auclid.data.memory import as_table
 from auclid.stats.epochs import content_order
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
@@ -56,7 +56,7 @@ def folds_by_content(table: Table, is_pos: np.ndarray, weight: np.ndarray | None
 def folds_of(cv: Any, classes: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> list[Fold]:
     """The folds of a number (stratified), a splitter or an iterable, as scikit-learn takes them.
 
-    Rows of weight zero are dealt out apart from the others, so that these are spread evenly over the folds.
+    Rows of weight zero are dealt out separately, so that the others are spread evenly over the folds.
     """
     n, folds = len(is_pos), []
     every, labels = np.arange(n), is_pos if isinstance(cv, Integral) else classes[is_pos.astype(np.intp)]
@@ -130,10 +130,9 @@ class StratifiedFolds(NamedTuple):
 
     def kinds(self, part: Part) -> np.ndarray:
         """The kind of each row."""
-        assert part.y is not None
         if part.weight is None or self.ends.shape[0] == 2:
-            return part.y
-        return np.where(part.weight > 0.0, part.y, 2)
+            return part.labels
+        return np.where(part.weight > 0.0, part.labels, 2)
 
     def of(self, part: Part) -> np.ndarray:
         """The fold of each row."""
@@ -146,13 +145,13 @@ class StratifiedFolds(NamedTuple):
 
 
 def stratified_folds(rows: LabelledDataset, n_folds: int) -> StratifiedFolds:
-    """Stratified folds without shuffling; rows of weight zero are dealt out apart where there are enough of them."""
+    """Stratified folds without shuffling; rows of weight zero are dealt out separately if there are enough of them."""
     idle = (rows.every - rows.counts).sum(axis=1)
-    apart = int(idle.sum()) >= n_folds
-    counts = np.column_stack([rows.counts, idle]) if apart else rows.every
+    separate = int(idle.sum()) >= n_folds
+    counts = np.column_stack([rows.counts, idle]) if separate else rows.every
     total, ends = counts.sum(axis=0), np.zeros((counts.shape[1], n_folds), dtype=np.int64)
     start = 0
-    for kind in _by_first(rows, apart):
+    for kind in _by_first(rows, separate):
         # Kinds lie end to end in the order of their first rows, and are dealt out like cards.
         ends[kind] = np.cumsum([_dealt(start, start + total[kind], fold, n_folds) for fold in range(n_folds)])
         start += total[kind]
@@ -164,16 +163,15 @@ def _dealt(start: int, stop: int, fold: int, n_folds: int) -> int:
     return len(range(fold + max(0, -(-(start - fold) // n_folds)) * n_folds, stop, n_folds))
 
 
-def _by_first(rows: LabelledDataset, apart: bool) -> list[int]:
+def _by_first(rows: LabelledDataset, separate: bool) -> list[int]:
     """The kinds in the order in which their first rows come."""
-    first = rows.first_weighed if apart else rows.first
+    first = rows.first_weighed if separate else rows.first
     return sorted((kind for kind in range(len(first)) if first[kind] is not None), key=lambda kind: first[kind])
 
 
 def part_fold_moments(part: Part, folds: StratifiedFolds) -> Totals:
     """The moments of negatives and positives of each fold of a part: two a fold."""
-    assert part.y is not None
-    group = part.y + 2 * folds.of(part)
+    group = part.labels + 2 * folds.of(part)
     return Totals(grouped_moments(as_table(part.X), group, 2 * folds.ends.shape[1], part.weight))
 
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
+from auclid.data.array_tables import as_table
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.labels import LabelCount, label_count
-from auclid.data.memory import as_table
+from auclid.data.memory import MemoryDataset
 from auclid.data.table import Table
 from auclid.stats.moments import ClassMoments, grouped_moments
 from auclid.stats.weights import rescale_weights
@@ -160,8 +161,7 @@ def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
 
 def part_is_set(number: int, part: Part) -> Part:
     """A part labelled by whether its rows are of a set."""
-    assert part.y is not None
-    return part._replace(y=(part.y == number).astype(np.int8))
+    return part._replace(y=(part.labels == number).astype(np.int8))
 
 
 def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
@@ -182,14 +182,12 @@ def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
 
 def coded(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its class in place of each label."""
-    assert part.y is not None
-    return part._replace(y=(part.y == classes[1]).astype(np.int8))
+    return part._replace(y=(part.labels == classes[1]).astype(np.int8))
 
 
 def numbered(classes: np.ndarray, part: Part) -> Part:
     """The part with the number of its class, of two or more, in place of each label."""
-    assert part.y is not None
-    return part._replace(y=np.searchsorted(classes, part.y))
+    return part._replace(y=np.searchsorted(classes, part.labels))
 
 
 def set_moments(rows: LabelledDataset, n_sets: int) -> Totals:
@@ -205,19 +203,18 @@ def class_moments_of(rows: LabelledDataset, full: bool = True) -> ClassMoments:
 
 def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
     """The moments of each set of one part."""
-    assert part.y is not None
-    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight, full))
+    return Totals(grouped_moments(as_table(part.X), part.labels, n_sets, part.weight, full))
 
 
 def sampled(rows: LabelledDataset, sizes: list[int]) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows."""
-    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes))))
+    return joined(rows.parts.compute(rows.parts.map(drawn_rows, drawn_places(rows, sizes))))
 
 
 def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
     """What `sampled` gives, and where in each part its rows are."""
-    found = rows.parts.compute(rows.parts.map(part_rows_at, drawn_places(rows, sizes)))
-    return joined([each for each, _ in found]), [at for _, at in found]
+    parts = rows.parts.compute(rows.parts.map(drawn_rows_at, drawn_places(rows, sizes)))
+    return joined([each for each, _ in parts]), [at for _, at in parts]
 
 
 def drawn_places(rows: LabelledDataset, sizes: list[int]) -> list[list[np.ndarray]]:
@@ -272,56 +269,53 @@ def balanced_sample(rows: LabelledDataset, limit: int | None) -> BoundedSample:
 
 def all_rows(rows: LabelledDataset) -> BoundedSample:
     """All rows, of any weight, in their order."""
-    found, places = rows.parts.compute(rows.parts.map(part_all)), [np.arange(n) for n in rows.every.sum(axis=1)]
-    return BoundedSample(*joined(found), places, True)
+    parts, places = rows.parts.compute(rows.parts.map(part_all)), [np.arange(n) for n in rows.every.sum(axis=1)]
+    return BoundedSample(*joined(parts), places, True)
 
 
 def _sample_of_sizes(rows: LabelledDataset, sizes: list[int]) -> BoundedSample:
     counts = rows.counts.sum(axis=0)
-    found, places = sampled_at(rows, sizes)
-    return BoundedSample(*found, places, bool((np.asarray(sizes) >= counts).all()))
+    rows_of_sets, places = sampled_at(rows, sizes)
+    return BoundedSample(*rows_of_sets, places, bool((np.asarray(sizes) >= counts).all()))
 
 
 def part_all(part: Part) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Rows, sets and weights of a part."""
-    assert part.y is not None
     X = part.X.part(slice(None)) if isinstance(part.X, Table) else part.X
-    return X, part.y, part.weight
+    return X, part.labels, part.weight
 
 
-def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def joined(parts: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Rows, sets and weights of several parts, in one piece."""
-    if len(found) == 1:
-        return found[0]
-    X = [each[0] for each in found]
-    weight = None if found[0][2] is None else np.concatenate([each[2] for each in found])
+    if len(parts) == 1:
+        return parts[0]
+    X = [each[0] for each in parts]
+    weight = None if parts[0][2] is None else np.concatenate([each[2] for each in parts])
     together = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
-    return together, np.concatenate([each[1] for each in found]), weight
+    return together, np.concatenate([each[1] for each in parts]), weight
 
 
-def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def drawn_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """The rows of a part that are wanted, by their place among those of their set."""
-    return part_rows_at(part, wanted)[0]
+    return drawn_rows_at(part, wanted)[0]
 
 
-def part_rows_at(
+def drawn_rows_at(
     part: Part, wanted: list[list[np.ndarray]]
 ) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
     """The rows of a part that are wanted, by their place among those of their set; and where in the part they are."""
-    assert part.y is not None
-    weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
+    weighed = part.labels if part.weight is None else np.where(part.weight > 0.0, part.labels, -1)
     places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
     at = np.sort(np.concatenate(places))
     X = as_table(part.X).part(at)
-    return (X, part.y[at], None if part.weight is None else part.weight[at]), at
+    return (X, part.labels[at], None if part.weight is None else part.weight[at]), at
 
 
 def rows_of_set(number: int, part: Part) -> Part:
     """The rows of one set, of positive weight."""
-    assert part.y is not None
     at = part.members(number)
     X = as_table(part.X).part(at)
-    return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
+    return part._replace(X=X, y=part.labels[at], weight=None if part.weight is None else part.weight[at])
 
 
 def keep_only(rows: LabelledDataset, number: int) -> Dataset:

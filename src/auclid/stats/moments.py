@@ -10,8 +10,8 @@ import numpy as np
 from auclid import _sizes
 from auclid._generic import REORDER, kernel
 from auclid._threads import thread_map
+from auclid.data.array_tables import DenseTable, as_table
 from auclid.data.blocks import Block, centre_rows, gram_matrix, is_sparse, row_squared_norms
-from auclid.data.memory import DenseTable, as_table
 from auclid.data.table import Table, slices
 
 PENDING_BYTES, MAX_PENDING_ROWS = 1 << 18, 496
@@ -274,9 +274,7 @@ def grouped_moments(
     return _moments_by_block(table, group, n_groups, weight)
 
 
-def _moments_by_block(
-    table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None
-) -> list[Moments]:
+def _moments_by_block(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None) -> list[Moments]:
     """The moments of each group by matrix products, a block of rows at a time."""
     width = table.shape[1] if table.projection is None else len(table.projection)
     totals = [Growing(width) for _ in range(n_groups)]

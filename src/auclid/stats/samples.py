@@ -94,9 +94,7 @@ def merge_samples(a: ReservoirSample, b: ReservoirSample, rng: np.random.Generat
     return ReservoirSample(append_rows(a.rows[np.sort(kept_a)], b.rows[np.sort(kept_b)]), seen)
 
 
-def stack_samples(
-    below: ReservoirSample, above: ReservoirSample, by_content: bool = False
-) -> tuple[Table, np.ndarray]:
+def stack_samples(below: ReservoirSample, above: ReservoirSample, by_content: bool = False) -> tuple[Table, np.ndarray]:
     """The rows of two samples in one table, and which of them are of the second.
 
     Each sample's rows are in the order of the sample, or sorted by class and contents if ``by_content``.

@@ -3,7 +3,7 @@
 import numpy as np
 
 MAX_MEAN_REPEATS = 5.0
-"""Meetings of a row in an epoch, in the mean, up to which weights are taken for numbers of repeats."""
+"""Visits of a row in an epoch, in the mean, up to which weights are taken for numbers of repeats."""
 
 
 def rescale_weights(weight: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def rescale_weights(weight: np.ndarray) -> np.ndarray:
 
 
 def repeats(weight: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """How often each row is met, in the mean: the least whole numbers in proportion to the weights, where they are few.
+    """Visits of each row, in the mean: the least whole numbers in proportion to the weights, where they are few.
 
     Where those would be more than five in the mean, or there are none, the mean over the rows that count of each group
     (class) is one: a mean over pairs is the same whatever the scale of a class's weights. So weights in one proportion

@@ -114,9 +114,7 @@ class DirectSums:
 class CellSums:
     """Equal cells of the line from ``low`` on, and Chebyshev polynomials of where scores are in theirs."""
 
-    def __init__(
-        self, scores: Tensor, low: float, n_cells: int, precision: Precision, chunk: int = CHUNK
-    ) -> None:
+    def __init__(self, scores: Tensor, low: float, n_cells: int, precision: Precision, chunk: int = CHUNK) -> None:
         self.n_cells, self.precision, self.chunk = n_cells, precision, chunk
         place = (scores - low) / CELL_WIDTH
         cell = place.floor().clamp_(max=n_cells - 1)

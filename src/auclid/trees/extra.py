@@ -154,10 +154,12 @@ def concatenate_trees(trees: list[Trees], scale: float) -> Trees:
     return Trees(
         roots=np.concatenate([tree.roots + start for tree, start in zip(trees, starts, strict=True)]),
         feature=np.concatenate([tree.feature for tree in trees]),
-        threshold=np.concatenate([
-            np.where(tree.is_set, tree.threshold + start, tree.threshold)
-            for tree, start in zip(trees, set_starts, strict=True)
-        ]),
+        threshold=np.concatenate(
+            [
+                np.where(tree.is_set, tree.threshold + start, tree.threshold)
+                for tree, start in zip(trees, set_starts, strict=True)
+            ]
+        ),
         left=np.concatenate([tree.left + start for tree, start in zip(trees, starts, strict=True)]),
         right=np.concatenate([tree.right + start for tree, start in zip(trees, starts, strict=True)]),
         missing_right=np.concatenate([tree.missing_right for tree in trees]),

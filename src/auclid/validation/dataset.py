@@ -15,11 +15,12 @@ from sklearn.utils.validation import _check_y
 from auclid import _sizes
 from auclid.data import Table
 from auclid.data.dask import DaskDataset
-from auclid.data.dataset import Dataset, MemoryDataset
+from auclid.data.dataset import Dataset
 from auclid.data.encoding import column_names, is_frame
 from auclid.data.files import Rows
 from auclid.data.labels import LabelCount, label_count
 from auclid.data.mapped import is_label, mapped
+from auclid.data.memory import MemoryDataset
 from auclid.stats.labelled import LabelledDataset, coded, numbered
 from auclid.validation import vectors
 from auclid.validation.rows import (
@@ -94,16 +95,16 @@ def _in_memory(estimator: Any, table: Table, y: np.ndarray, sample_weight: Any, 
 def _partitioned(estimator: Any, X: Any, y: Any, sample_weight: Any, multiclass: bool) -> LabelledDataset:
     """The dataset of rows in files or in a Dask collection."""
     parts, counts = labelled_parts(estimator, X, y, sample_weight)
-    found = sorted({label for part in counts for label in part if label is not None})
-    if not multiclass or len(found) <= 2 or any(None in part for part in counts):
+    levels = sorted({label for part in counts for label in part if label is not None})
+    if not multiclass or len(levels) <= 2 or any(None in part for part in counts):
         classes = two_classes(estimator, counts, _where(X))
         codes = parts.relabelled(partial(coded, classes))
         rows = count_labels(codes, classes, [[label] for label in classes.tolist()], counts)
         vectors.weighed_classes(estimator, *rows.counts.sum(axis=0))
     else:
-        classes = np.array(found)
+        classes = np.array(levels)
         codes = parts.relabelled(partial(numbered, classes))
-        rows = count_labels(codes, classes, [[label] for label in found], counts)
+        rows = count_labels(codes, classes, [[label] for label in levels], counts)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     return rows

@@ -1,7 +1,7 @@
 """Parameters of estimators and functions: their constraints, and the decorator of `fit` that checks them."""
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -11,6 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
 from auclid._generic import GenericFunction, as_floats, implemented_for
+from auclid._hints import joined
 from auclid.errors import invalid_value, owner_name
 
 S = TypeVar("S")
@@ -72,23 +73,17 @@ def real(low: float | None = 0.0, high: float | None = None, closed: str = "left
 def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[GenericFunction[..., Any]]) -> S:
     """The struct given for a parameter, its numbers made floats; or one sentence with each function it does not have.
 
-    ``estimator`` is who asks: an estimator, or the name of a function.
+    ``estimator`` is the estimator, or the name of the function, that the error names.
     """
     lacking = [function.__name__ for function in needs if type(struct) not in implemented_for(function)]
     if lacking:
         name = type(struct).__name__
         hints = ", ".join(f"@{function}.implement({name})" for function in lacking)
         raise TypeError(
-            f"The '{parameter}' parameter of {owner_name(estimator)} must have {_and(f.__name__ for f in needs)} "
-            f"implemented. Got {name} without {_and(lacking)} instead: add {hints}."
+            f"The '{parameter}' parameter of {owner_name(estimator)} must have {joined(f.__name__ for f in needs)} "
+            f"implemented. Got {name} without {joined(lacking)} instead: add {hints}."
         )
     return as_floats(struct)
-
-
-def _and(words: Iterable[str]) -> str:
-    """a, b and c"""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def unchanged(estimator: Any, name: str, now: object, begun: object) -> None:
@@ -124,7 +119,7 @@ def only_one(owner: str, given: Mapping[str, Any]) -> tuple[str, Any]:
     asked = [(name, value) for name, value in given.items() if value is not None]
     if len(asked) != 1:
         said = ", ".join(name for name, _ in asked) or "none"
-        raise ValueError(f"{owner} expects exactly one of {_and(given)}. Got {said} instead.")
+        raise ValueError(f"{owner} expects exactly one of {joined(given)}. Got {said} instead.")
     return asked[0]
 
 

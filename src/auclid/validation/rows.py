@@ -24,6 +24,7 @@ from auclid.validation.vectors import labels
 
 DTYPES = [np.float64, np.float32]
 
+
 class RowAccess(Enum):
     """How `fit` reads rows, which decides where they may be. Estimators declare it as ``_row_access``."""
 
@@ -278,9 +279,7 @@ def require_weight_support(estimator: Any, X: Rows) -> None:
         raise ValueError(f"{owner_name(estimator)} takes no weights; scan the rows without sample_weight=.")
 
 
-def labels_to_score(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, allow_missing: bool = False
-) -> tuple[Any, Any]:
+def labels_to_score(estimator: Any, X: Any, y: Any, sample_weight: Any, allow_missing: bool = False) -> tuple[Any, Any]:
     """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
     if isinstance(X, Rows) and y is None:
         y = file_labels(estimator, X, allow_missing)

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from auclid.data import Table, as_array
+from auclid.data.array_tables import gathered
 from auclid.data.encoding import (
     Column,
     ColumnEncoding,
@@ -19,7 +20,6 @@ from auclid.data.encoding import (
     level_codes,
     table_columns,
 )
-from auclid.data.memory import gathered
 from auclid.data.table import Index, Sweep
 from auclid.validation.rows import check_sparse_indices, empty_frame_error, require_memory
 

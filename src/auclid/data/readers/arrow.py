@@ -85,9 +85,7 @@ class ArrowReader(Reader):
     selection : ColumnSelection
     """
 
-    def __init__(
-        self, where: str, names: list[str], types: dict[str, list[Any]], selection: ColumnSelection
-    ) -> None:
+    def __init__(self, where: str, names: list[str], types: dict[str, list[Any]], selection: ColumnSelection) -> None:
         self.where, self.selection, self._names = where, selection, names
         self.columns = select_columns(selection, self._names, where)
         self.has_target, self.has_weight = selection.target is not None, selection.weight is not None

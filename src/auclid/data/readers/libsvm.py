@@ -26,6 +26,7 @@ MAX_COLUMN_NUMBER = 1 << 22
 PIECE_BYTES = 1 << 22
 """Bytes of text that are parsed at once."""
 
+
 class Libsvm(Reader):
     """Lines of 'label column:value ...'; columns are named by their number, from 1, or from 0 where that occurs."""
 

@@ -83,11 +83,11 @@ def source_paths(source: str | Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = [each for each in path.rglob("*") if file_ending(each) in ENDINGS]
-        found = [each for each in found if not _hidden(each.relative_to(path))]
+        candidates = [each for each in path.rglob("*") if file_ending(each) in ENDINGS]
+        candidates = [each for each in candidates if not _hidden(each.relative_to(path))]
     else:
-        found = [Path(each) for each in glob.glob(str(source), recursive=True)]
-    files = _without_repeats(each for each in found if each.is_file())
+        candidates = [Path(each) for each in glob.glob(str(source), recursive=True)]
+    files = _without_repeats(each for each in candidates if each.is_file())
     if files:
         return files
     if path.is_dir():
