@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -171,3 +172,15 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(collects):
         assert gc.isenabled() == collects
     finally:
         gc.enable()
+
+
+def test_a_compilation_that_finds_the_garbage_collector_off_leaves_it_alone(monkeypatch):
+    from auclid import _compilation
+
+    calls = []  # another thread, which switched it off, may switch it on right after this one has looked
+    collector = SimpleNamespace(
+        isenabled=lambda: False, disable=lambda: calls.append("off"), enable=lambda: calls.append("on")
+    )
+    monkeypatch.setattr(_compilation, "gc", collector)
+    assert _compilation._without_collections(abs)(-1) == 1
+    assert calls == []

@@ -48,13 +48,13 @@ def _without_collections(compile_signature: Callable[..., Any]) -> Callable[...,
 
     @functools.wraps(compile_signature)
     def call(*args: Any, **kwargs: Any) -> Any:
-        enabled = gc.isenabled()
-        gc.disable()
+        if not gc.isenabled():  # by the user, or by another compilation, which may end before this one
+            return compile_signature(*args, **kwargs)
         try:
+            gc.disable()
             return compile_signature(*args, **kwargs)
         finally:
-            if enabled:
-                gc.enable()
+            gc.enable()
 
     return call
 
