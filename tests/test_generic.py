@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -75,9 +76,7 @@ def test_the_struct_chooses_the_body_in_python_and_in_a_kernel(shape):
 
 
 def test_a_generic_function_keeps_its_name_and_words():
-    assert (
-        area.__name__ == "area" and area.__doc__ == "scale^2 times the area." and area.__module__ == __name__
-    )
+    assert area.__name__ == "area" and area.__doc__ == "scale^2 times the area." and area.__module__ == __name__
 
 
 def test_a_struct_without_a_body_gets_one_sentence_and_a_hint():
@@ -188,3 +187,15 @@ def test_llvm_optimizes_a_kernel_but_not_what_is_inlined_into_it(monkeypatch):
     )
     assert twice_area(Box(2.0), 3.0) == 36.0
     assert "twice_area" in names and "_" not in names  # a body registered by `implement` is called _
+
+
+def test_a_compilation_that_finds_the_garbage_collector_off_leaves_it_alone(monkeypatch):
+    from auclid import _compilation
+
+    calls = []  # another thread, which switched it off, may switch it on right after this one has looked
+    collector = SimpleNamespace(
+        isenabled=lambda: False, disable=lambda: calls.append("off"), enable=lambda: calls.append("on")
+    )
+    monkeypatch.setattr(_compilation, "gc", collector)
+    assert _compilation._without_collections(abs)(-1) == 1
+    assert calls == []

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from auclid import Scorecard, _sizes
-from auclid.additive import _interactions
-from auclid.additive._basis import first_pairs, make_basis, same_basis
+from auclid.additive import _interactions, _selection
+from auclid.additive._basis import basis_rows, first_pairs, make_basis, same_basis
 from auclid.additive._folds import RowFolds
 from auclid.additive._moments import LazyFolds, class_sums
 from auclid.additive._solve import Penalty, minimiser, penalty_terms
@@ -36,6 +36,26 @@ def test_weights_from_products_with_rows_are_those_from_factors(card, weighted):
         np.testing.assert_allclose(found, direct, atol=1e-4 * np.abs(direct).max())
         np.testing.assert_allclose(folds.means[k], expected.mean, atol=1e-12)
         np.testing.assert_allclose(folds[k].S, expected.S, atol=1e-10)
+
+
+def test_held_out_rows_are_scored_in_blocks(card, monkeypatch):
+    model, X, y, fold = card
+    basis, blocks = model._card.basis, []
+    rows = CardRows(X[fold >= 0], ClassTarget(y, None).take(fold >= 0), fold[fold >= 0])
+    folds, rng = list(LazyFolds(class_sums(basis, X, y, None, fold))), np.random.default_rng(3)
+    weights = rng.normal(size=(len(folds), basis.size))
+    Z, own = _selection.basis_rows(basis, rows.cells), rows.fold
+    expected = Z @ weights.T - [each.mean @ w for each, w in zip(folds, weights, strict=True)]
+
+    def counted(basis, cells):
+        blocks.append(len(cells))
+        return basis_rows(basis, cells)
+
+    monkeypatch.setattr(_sizes, "BLOCK_BYTES", 8 * X.shape[1] * 50)
+    monkeypatch.setattr(_selection, "basis_rows", counted)
+    found = _selection.held_out_scores(folds, basis, weights, rows)
+    np.testing.assert_allclose(found, expected[np.arange(len(own)), own], rtol=1e-12, atol=1e-12)
+    assert max(blocks) == 50 and sum(blocks) == len(own)
 
 
 def test_scores_do_not_depend_on_how_the_weights_of_folds_are_found(monkeypatch):

@@ -69,13 +69,13 @@ def _without_collections(compile_signature: Callable[..., Any]) -> Callable[...,
 
     @functools.wraps(compile_signature)
     def call(*args: Any, **kwargs: Any) -> Any:
-        enabled = gc.isenabled()
-        gc.disable()
+        if not gc.isenabled():  # by the user, or by another compilation, which may end before this one
+            return compile_signature(*args, **kwargs)
         try:
+            gc.disable()
             return compile_signature(*args, **kwargs)
         finally:
-            if enabled:
-                gc.enable()
+            gc.enable()
 
     return call
 
@@ -89,7 +89,7 @@ def _options(fastmath: bool | set[str], allocates: bool) -> dict[str, Any]:
     return {"nogil": True, "fastmath": fastmath, "_nrt": allocates, "no_cfunc_wrapper": True}
 
 
-def _inlined(options: dict[str, Any]) -> dict[str, Any]:
+def _inlined(options: dict[str, Any]) -> Any:
     """Options of a function that only compiled code calls."""
     compiler = {} if options.get("fastmath") else {"pipeline_class": _InlinedCompiler}
     return INTERNAL_OPTIONS | compiler | options

@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 
 from attack_files import bytes_case, file_case, peak, reset_peak, used_case
-from auclid import CBR, OAM, OPAUC, SPAM, Columns, LeastSquaresAUC
+from auclid import CBR, OAM, OPAUC, SPAM, Columns, LeastSquaresAUC, Scorecard
 from auclid.io import ModelFileError, load, save
 from auclid.io._container import _numpy_header, array_from_bytes, read_array_header
 from model_files import forged, holders, npy
@@ -206,6 +206,37 @@ def test_buffers_that_count_wrongly_are_refused(held, tmp_path):
             parts[buffers["seen"]["array"]] = npy(np.array([2, 2]))
 
     refused(forged(tmp_path, OAM(buffer_size=5, random_state=0).partial_fit(*sample()), change))
+
+
+def wrong_counts(counts):
+    """Counts of two columns of numbers, one of categories and a pair that would lead kernels astray."""
+    x, _, level = counts.columns
+    pair, bins = counts.pairs[0], level.rows.shape[1]
+    few = [level._replace(rows=level.rows[:, :-1]), level._replace(missing=np.zeros(1)), x]
+    few += [level._replace(edges=np.arange(bins - 1.0))]
+    yield from (counts._replace(columns=[*counts.columns[:2], each]) for each in few)
+    yield counts._replace(columns=[x._replace(edges=None), *counts.columns[1:]])
+    yield counts._replace(columns=counts.columns[:2])
+    yield counts._replace(pairs=[])
+    a, b = pair.groups
+    for groups in ((a + 1, b), (a - 1, b), (a[1:], b), (a, b + 0.5)):
+        yield counts._replace(pairs=[pair._replace(groups=groups), *counts.pairs[1:]])
+    yield counts._replace(pairs=[pair._replace(rows=pair.rows[:1]), *counts.pairs[1:]])
+    other = counts.pairs[1]
+    turned = tuple(side[::-1].copy() for side in other.groups)
+    yield counts._replace(pairs=[pair, other._replace(groups=turned)])
+
+
+def test_counts_of_a_scorecard_that_lead_nowhere_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.stack([*rng.normal(size=(2, 400)), rng.integers(0, 4, 400)], axis=1)
+    pull = X[:, 0] * X[:, 1] + X[:, 1] * (X[:, 2] - 1.5)
+    model = Scorecard(interactions=2, categories=[2], n_knots=4).fit(X, pull > 0.0)
+    counts = model._counts
+    assert len(counts.pairs) == 2 and load(save(tmp_path / "card", model) or tmp_path / "card").partial_fit(X, pull > 0)
+    for model._counts in wrong_counts(counts):
+        save(tmp_path / "card", model)
+        assert "does not fit together" in refused(tmp_path / "card")
 
 
 def test_an_endless_array_without_entries_is_refused(tmp_path):

@@ -323,7 +323,7 @@ def write_touched(basis: Basis, cells: np.ndarray, ends: np.ndarray, places: np.
 def basis_rows(basis: Basis, cells: np.ndarray) -> Any:
     """The rows of cells in the basis, as a CSR matrix."""
     most = cells.shape[0] * (2 * cells.shape[1] + 4 * len(basis.pair_a))
-    index, value = np.empty(most, dtype=np.int64), np.empty(most)
+    index, value = np.empty(most, dtype=np.int32), np.empty(most)
     ends = np.zeros(cells.shape[0] + 1, dtype=np.int64)
     write_touched(basis, cells, ends, index, value)
     return sparse.csr_matrix((value[: ends[-1]], index[: ends[-1]], ends), shape=(cells.shape[0], basis.size))

@@ -247,6 +247,35 @@ class CardCounts(NamedTuple):
         return self._replace(columns=columns, pairs=pairs)
 
 
+def sound_counts(counts: CardCounts | None, basis: Basis) -> bool:
+    """Whether counts are those of the columns and pairs of a basis: kernels write where these say."""
+    if counts is None:
+        return True
+    if len(counts.columns) != len(basis.is_level) or len(counts.pairs) != len(basis.pair_a):
+        return False
+    groups: dict[int, np.ndarray] = {}
+    columns = zip(counts.columns, basis.is_level, np.diff(basis.first), strict=True)
+    return all(_sound_column(*each) for each in columns) and all(
+        _sound_pair(counts, pair, sides, groups)
+        for pair, sides in zip(counts.pairs, np.stack([basis.pair_a, basis.pair_b], axis=1).tolist(), strict=True)
+    )
+
+
+def _sound_column(counts: ColumnCounts, is_level: bool, slots: int) -> bool:
+    bins = slots if counts.edges is None else len(counts.edges) + 1
+    return (counts.edges is None) == is_level and counts.rows.shape == (2, bins) and counts.missing.shape == (2,)
+
+
+def _sound_pair(counts: CardCounts, pair: PairCounts, sides: list[int], groups: dict[int, np.ndarray]) -> bool:
+    """Whether the groups of a pair are within its grid; ``groups`` are those of the columns of the pairs before."""
+    for j, own, size in zip(sides, pair.groups, pair.rows.shape[1:], strict=True):
+        bins = counts.columns[j].rows.shape[1]
+        inside = own.shape == (bins,) and own.dtype.kind == "i" and 0 <= own.min() <= own.max() < size
+        if not inside or not np.array_equal(groups.setdefault(j, own), own):
+            return False
+    return len(pair.rows) == 2
+
+
 def class_masses(positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """(2, rows): how much of the weight of each row counts as negative and as positive.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid import _sizes
 from auclid.additive._basis import Basis, basis_rows, fewer_knots, knot_map, make_basis
-from auclid.additive._columns import cell_block
+from auclid.additive._columns import cell_block, cell_blocks
 from auclid.additive._features import Feature
 from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, congruence
 from auclid.additive._order_moments import OrderSums, PairMoments
@@ -367,8 +367,10 @@ def held_out_scores(
     folds: Sequence[TrainingMoments], basis: Basis, weights: Sequence[np.ndarray], held_out: CardRows
 ) -> np.ndarray:
     """The score of each held-out row by its fold's weights, less the mean score of that fold's training rows."""
-    out = np.zeros(held_out.target.size)
-    for k, w in enumerate(weights):
-        rows = held_out.in_fold(k)
-        out[rows] = basis_rows(basis, held_out.cells[rows]) @ w - folds[k].mean @ w
+    assert held_out.fold is not None
+    W, means = np.stack(weights, axis=1), np.array([fold.mean @ w for fold, w in zip(folds, weights, strict=True)])
+    out = np.empty(held_out.target.size)
+    for rows, block in cell_blocks(held_out.cells):
+        fold = held_out.fold[rows]
+        out[rows] = (basis_rows(basis, block) @ W)[np.arange(len(fold)), fold] - means[fold]
     return out

@@ -14,7 +14,7 @@ from auclid._threads import limit_threads
 from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
-from auclid.additive._counts import CardCounts, count_rows, stream_counts
+from auclid.additive._counts import CardCounts, count_rows, sound_counts, stream_counts
 from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
@@ -447,7 +447,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
             return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         moments = self._seen == () if self._order_ranker is not None else sound_moments(self._seen, self._card)
-        return counted and moments and sound_card(self._card, self._kept_columns)
+        card = sound_card(self._card, self._kept_columns) and sound_counts(self._counts, self._card.basis)
+        return counted and moments and card
 
     def _cells(self, X: Any) -> Any:
         validation.fitted(self, "shapes_")

@@ -145,6 +145,12 @@ def scaled_radius(steps: SaddleSteps, size: float) -> float:
     return steps.radius / np.sqrt(size) if steps.relative_radius else steps.radius
 
 
+@kernel(inner=True)
+def larger(a: float, b: float) -> float:
+    """max(a, b), which would take longer to compile."""
+    return a if a > b else b
+
+
 @kernel(allocates=False, inner=True)
 def add_multiple(total: np.ndarray, factor: float, values: np.ndarray) -> None:
     """total += factor * values, in place."""
@@ -180,7 +186,7 @@ def sweep_saddle(
         t += 1.0
         x0, x1, q = updated_row_products(means, rows, i, products)
         p, size = n[1] / (n[0] + n[1]), row_scale(mean_square)
-        max_row_square = q if q > max_row_square else max_row_square  # compiling min or max would take longer
+        max_row_square = larger(q, max_row_square)
         radius = scaled_radius(steps, size)
         step = weight = zeta / np.sqrt(t)
         if automatic:
@@ -197,8 +203,7 @@ def sweep_saddle(
         if shrink < min_scale:  # w nearly vanishes: rounding of the row's part would swamp its share of the average
             factors = renormalize(v, rest, factors)
         step_along_row(v, rest, factors, rows, i, move)
-        w_square += move * (2.0 * score + move * q)
-        w_square = shrink * shrink * w_square if w_square > 0.0 else 0.0
+        w_square = shrink * shrink * larger(w_square + move * (2.0 * score + move * q), 0.0)
         if w_square > radius * radius:
             shrink *= radius / np.sqrt(w_square)
             w_square = radius * radius
