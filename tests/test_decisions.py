@@ -532,3 +532,16 @@ def test_many_thresholds_at_once_are_each_by_itself(name):
     for k, t in enumerate(at):
         one = measure(sample, Cut.at(s, t), METRICS[name], level=0.95)
         np.testing.assert_allclose([each[k] for each in found], one[:3], rtol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_ratio_to_no_row_at_all_is_not_a_number(weighted):
+    rng = np.random.default_rng(0)
+    for n_pos in range(1, 12):  # of some shares, 1 - p - (1 - p) is not 0 in floating point
+        y, s = np.arange(12) < n_pos, rng.normal(size=12)
+        weight = rng.uniform(0.1, 3.0, 12) if weighted else None
+        for name, none_left in (("npv", -9.0), ("lr_negative", -9.0), ("precision", 9.0), ("lr_positive", 9.0)):
+            found = interval_at(y, s, name, at={"threshold": none_left}, sample_weight=weight)
+            assert np.isnan(found.value) and found[1:3] == (0.0, np.inf if name.startswith("lr") else 1.0)
+        counts = np.array([n_pos]), np.array([12 - n_pos]), n_pos, 12 - n_pos
+        assert np.isnan(measure_counts(*counts, METRICS["npv"], 0.95)[0])
