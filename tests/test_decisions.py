@@ -1,5 +1,6 @@
 """Metrics at a decision point, thresholds, groups at a threshold, equivalence and the size of comparisons."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -543,5 +544,8 @@ def test_a_ratio_to_no_row_at_all_is_not_a_number(weighted):
         for name, none_left in (("npv", -9.0), ("lr_negative", -9.0), ("precision", 9.0), ("lr_positive", 9.0)):
             found = interval_at(y, s, name, at={"threshold": none_left}, sample_weight=weight)
             assert np.isnan(found.value) and found[1:3] == (0.0, np.inf if name.startswith("lr") else 1.0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of constant scores every row is flagged, and nothing is divided by
+                interval_at(y, np.zeros(12), name, at={"tpr": 0.6}, sample_weight=weight)
         counts = np.array([n_pos]), np.array([12 - n_pos]), n_pos, 12 - n_pos
         assert np.isnan(measure_counts(*counts, METRICS["npv"], 0.95)[0])

@@ -159,7 +159,7 @@ class Cut(NamedTuple):
 def found_gradient(metric: Metric, shares: Shares, sample: Sample, cut: Cut) -> np.ndarray:
     """The gradient of a metric at a cut; what is held fixed moves the threshold with the sample."""
     own = shares.gradient(metric)
-    if cut.given is None:
+    if cut.given is None or not np.isfinite(own).all():
         return own
     r = share_near(sample, cut, cut.given.counted, shares.p)
     along, held = np.array([r, 1.0 - r, 0.0]), shares.gradient(cut.given.held)
