@@ -549,3 +549,13 @@ def test_a_ratio_to_no_row_at_all_is_not_a_number(weighted):
                 interval_at(y, np.zeros(12), name, at={"tpr": 0.6}, sample_weight=weight)
         counts = np.array([n_pos]), np.array([12 - n_pos]), n_pos, 12 - n_pos
         assert np.isnan(measure_counts(*counts, METRICS["npv"], 0.95)[0])
+
+
+def test_scores_that_are_all_alike_have_a_threshold_without_an_error_of_its_own():
+    rng = np.random.default_rng(0)
+    y, weight, groups = np.arange(60) % 4 == 0, rng.uniform(0.1, 3.0, 60), np.arange(60) // 3
+    with pytest.warns(UserWarning, match="No threshold reaches"):
+        rows = {"groups": groups, "sample_weight": weight, "n_bootstrap": 100}
+        found = choose_threshold(y, np.zeros(60), min_precision=0.5, **rows)
+    assert found.recall.se < 1e-9 and found.alert_rate.se < 1e-9 and found.precision.se > 0.01
+    assert 0.1 < found.precision.low < found.precision.high < 0.5

@@ -164,7 +164,8 @@ def found_gradient(metric: Metric, shares: Shares, sample: Sample, cut: Cut) -> 
     r = share_near(sample, cut, cut.given.counted, shares.p)
     along, held = np.array([r, 1.0 - r, 0.0]), shares.gradient(cut.given.held)
     slope = float(held @ along)
-    return own if slope == 0.0 or not np.isfinite(slope) else own - float(own @ along) / slope * held
+    level = not abs(slope) > ROUNDING * float(np.abs(held) @ along)  # what is held fixed does not tell the threshold
+    return own if level or not np.isfinite(slope) else own - float(own @ along) / slope * held
 
 
 def share_near(sample: Sample, cut: Cut, counted: str, prevalence: float) -> float:
