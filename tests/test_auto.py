@@ -268,13 +268,13 @@ def test_times_that_do_not_suit_get_one_sentence():
     hour = np.arange(200.0)
     with pytest.raises(ValueError, match=r"time of AUCClassifier must be an array of shape \(200,\)"):
         new().fit(X, y, time=hour[:50])
-    with pytest.raises(ValueError, match=r"must hold dates or numbers in each row, .* got 'soon'"):
+    with pytest.raises(ValueError, match=r"must hold dates or numbers in each row, .* Got 'soon' instead"):
         new().fit(X, y, time=np.array(["soon", "later"] * 100))
     with pytest.raises(ValueError, match=r"'cv' parameter of AUCClassifier must be an int where fit is given time="):
         new(cv=TimeSeriesSplit(3)).fit(X, y, time=hour)
     with pytest.raises(ValueError, match=r"must leave rows of both classes before and after at least one cut"):
         new().fit(X, y, time=np.zeros(200))
-    with pytest.raises(ValueError, match=r"must be known in each row; it is missing in 1"):
+    with pytest.raises(ValueError, match=r"must be known in each row. Got none in 1 of 200 rows"):
         new().fit(X, y, time=np.where(hour == 3, np.datetime64("NaT", "us"), np.datetime64("2024-01-01")))
 
 

@@ -464,10 +464,14 @@ BAD = {
         ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
         "'bytes.csv' must hold text in UTF-8; it is in ",
     ),
-    "label": (["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"], "got 'dead'"),
+    "label": (
+        ["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"],
+        "--positive must be a label of the target; got 'dead'",
+    ),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
-    "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
+    "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file; it is another kind of file"),
+    "no format": (["export", "good", "--to", "xml"], "--to must be one of sql, onnx, pmml, json, python; got 'xml'"),
     "wrong columns": (
         ["predict", "good", "other.csv"],
         "DATA must have the columns the model was fitted with; there is no 'b'.",

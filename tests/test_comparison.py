@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
@@ -10,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 import auclid
 from auclid import Columns, LeastSquaresAUC, Scorecard, compare, compare_tables, mean_ranks
 from auclid.cli.models import every_method, ours
+from auclid.cli.verdict import answers, signed
 from auclid.comparison import _measure
 from auclid.comparison._tuning import tuned
 from auclid.metrics import average_precision_interval, compare_auc, compare_cross_val_auc, cross_val_auc
@@ -36,6 +38,19 @@ def test_figures_are_those_of_the_metrics(rows):
     assert found.pairs[0].pvalue == pytest.approx(pair.pvalue, abs=1e-12)
     assert found.best.auc == max(model.auc for model in found.models)
     assert "a − b" in str(found)
+
+
+@pytest.mark.parametrize("how", [{"repeats": 1}, {"test_size": 0.5}])
+def test_the_command_says_how_sure_the_adjusted_tests_are(rows, how):
+    X, y = rows
+    models = {"one": LeastSquaresAUC(), "two": LogisticRegression()}
+    assert "None of the other models is measurably worse." in answers(compare(models, X, y, **how), y)[2].text
+    found = compare(models | {"flat": DummyClassifier()}, X, y, **how)
+    pair = next(pair for pair in found.against(found.best.name) if pair.b == "flat")
+    p = f"≤ {pair.adjusted:.2g}" if pair.adjusted >= 1e-4 else "< 0.0001"
+    ends = f"{signed(pair.low)} to {signed(pair.high)}"
+    said = f"than flat: by {signed(pair.difference)} (95 % interval {ends}) or more, p {p} allowing for 2 tests."
+    assert said in answers(found, y)[2].text
 
 
 def test_a_baseline_repeats_and_names(rows):

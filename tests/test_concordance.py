@@ -219,9 +219,11 @@ def test_ordered_categorical():
         (lambda: concordance([1, 2.0], [1, np.nan]), "NaN"),
         (lambda: concordance([1, 2.0], [1, 2], ipcw=True), "'event' parameter"),
         (lambda: concordance([1, 2.0], [1, 2, 3]), "one length"),
-        (lambda: auc_over_time([1, 2.0], [1, 2], [0, 0]), "at least one event"),
+        (lambda: auc_over_time([1, 2.0], [1, 2], [0, 0]), "at least one event. Got censored times only"),
+        (lambda: concordance([1, 2.0], [1, 2], event=[1, 0], train=[1]), "come with ipcw=True. Got ipcw=False"),
+        (lambda: concordance([1, 2.0], [1, 2], sample_weight=[1.0]), "Got 2 rows in y, 1 in sample_weight"),
         (lambda: auc_over_time([1, 2.0, 3], [1, 2, 3], [1, 1, 0], [9.0]), "between the first event and the last time"),
-        (lambda: group_auc([0, 1], [1, 2], [0, 1]), "both classes in some group"),
+        (lambda: group_auc([0, 1], [1, 2], [0, 1]), "both classes in some group. Got one class in each"),
         (lambda: group_auc([0, 1], [1, 2], [0, 0], weight="rows"), "one of"),
     ],
 )

@@ -1,5 +1,6 @@
 """Metrics at a decision point, thresholds, groups at a threshold, equivalence and the size of comparisons."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -532,3 +533,29 @@ def test_many_thresholds_at_once_are_each_by_itself(name):
     for k, t in enumerate(at):
         one = measure(sample, Cut.at(s, t), METRICS[name], level=0.95)
         np.testing.assert_allclose([each[k] for each in found], one[:3], rtol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_ratio_to_no_row_at_all_is_not_a_number(weighted):
+    rng = np.random.default_rng(0)
+    for n_pos in range(1, 12):  # of some shares, 1 - p - (1 - p) is not 0 in floating point
+        y, s = np.arange(12) < n_pos, rng.normal(size=12)
+        weight = rng.uniform(0.1, 3.0, 12) if weighted else None
+        for name, none_left in (("npv", -9.0), ("lr_negative", -9.0), ("precision", 9.0), ("lr_positive", 9.0)):
+            found = interval_at(y, s, name, at={"threshold": none_left}, sample_weight=weight)
+            assert np.isnan(found.value) and found[1:3] == (0.0, np.inf if name.startswith("lr") else 1.0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of constant scores every row is flagged, and nothing is divided by
+                interval_at(y, np.zeros(12), name, at={"tpr": 0.6}, sample_weight=weight)
+        counts = np.array([n_pos]), np.array([12 - n_pos]), n_pos, 12 - n_pos
+        assert np.isnan(measure_counts(*counts, METRICS["npv"], 0.95)[0])
+
+
+def test_scores_that_are_all_alike_have_a_threshold_without_an_error_of_its_own():
+    rng = np.random.default_rng(0)
+    y, weight, groups = np.arange(60) % 4 == 0, rng.uniform(0.1, 3.0, 60), np.arange(60) // 3
+    with pytest.warns(UserWarning, match="No threshold reaches"):
+        rows = {"groups": groups, "sample_weight": weight, "n_bootstrap": 100}
+        found = choose_threshold(y, np.zeros(60), min_precision=0.5, **rows)
+    assert found.recall.se < 1e-9 and found.alert_rate.se < 1e-9 and found.precision.se > 0.01
+    assert 0.1 < found.precision.low < found.precision.high < 0.5

@@ -133,3 +133,13 @@ def test_no_code_of_the_command_reads_a_sentence():
                 compared = isinstance(inner, ast.Compare) and "str(" in ast.unparse(inner)
                 changed = isinstance(inner, ast.Attribute) and inner.attr in ("replace", "startswith", "partition")
                 assert not (compared or changed), f"{path.name}:{inner.lineno} looks into a sentence"
+
+
+def test_what_came_is_quoted_only_where_it_is_a_value():
+    """A description such as ``"one class in each"`` is `Described`; `invalid_value` puts other texts between quotes."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "invalid_value" and len(node.args) > 3:
+                got = node.args[3]
+                is_text = isinstance(getattr(got, "value", None), str) or isinstance(got, ast.JoinedStr)
+                assert not is_text, f"{path.name}:{node.lineno} quotes {ast.unparse(got)}"

@@ -412,6 +412,15 @@ def test_an_interval_leaves_the_null_out_exactly_where_p_is_below_one_minus_its_
         assert (got.low > null or got.high < null) == (pvalue < level)
 
 
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+def test_the_bootstrap_does_not_see_the_unit_of_weights(method):
+    y, a, b = [0, 0, 0, 0, 1, 1, 1, 1], [1, 2, 3, 5, 4, 6, 7, 8], [1, 2, 3, 6, 4, 5, 7, 8]
+    weight, how = np.array([1.0, 2, 1, 3, 1, 2, 1, 1]), {"method": method, "n_bootstrap": 200, "random_state": 1}
+    first = compare_auc(y, a, b, sample_weight=weight, **how)
+    for unit in (0.1, 3.0, 7.0, 1e-200):  # many draws are no difference, or the same as in all rows, but for rounding
+        assert compare_auc(y, a, b, sample_weight=unit * weight, **how) == pytest.approx(tuple(first), rel=1e-9)
+
+
 def test_a_bootstrap_p_value_beyond_all_draws_is_students():
     is_pos = np.arange(200) < 80
     good = np.random.default_rng(0).normal(size=200) + 3 * is_pos

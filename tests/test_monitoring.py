@@ -216,9 +216,9 @@ def test_without_an_expected_auc_the_first_periods_give_it(model):
     [
         ({"reference": None}, "'reference' parameter of monitor must be a Profile"),
         ({"period": "hour"}, "'period' parameter of monitor must be one of .'day', 'week'"),
-        ({"time": [1.0]}, "must have a value for each of 3000 rows"),
+        ({"time": [1.0]}, "must have a value for each of 3000 rows. Got shape .1,. instead"),
         ({"time": ["x"] * 3_000}, "must hold dates or numbers"),
-        ({"time": [None, *range(2_999)]}, "must be known in each row; it is missing in 1"),
+        ({"time": [None, *range(2_999)]}, "must be known in each row. Got none in 1 of 3000 rows"),
         ({"y": [5] * 3_000}, "'y' parameter of monitor must hold the labels"),
     ],
 )
@@ -442,8 +442,9 @@ def test_the_command_says_with_its_exit_code_that_something_has_changed(files):
     ("words", "said"),
     [
         (["same.csv", "--target", "nix"], "--target must be a column of"),
-        (["same.csv", "--time", "nix"], "nix"),
-        (["same.csv", "--period", "hour"], "must be one of"),
+        (["same.csv", "--time", "nix"], "--time must name a column of"),
+        (["same.csv", "--time", "city"], "--time must hold dates or numbers in each row"),
+        (["same.csv", "--period", "hour"], "--period must be one of"),
         (["same.csv", "--output", "page.txt"], "--output must end in .html"),
     ],
 )

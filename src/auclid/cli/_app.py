@@ -138,7 +138,7 @@ def _options(
 def compare(
     context: typer.Context,
     data: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DATA]...", help="One table or several; else the embedded one.")
+        list[Path] | None, typer.Argument(metavar="DATA", help="One table or several; else the embedded one.")
     ] = None,
     target: Target = None,
     methods: Annotated[
@@ -382,7 +382,7 @@ def monitor(
     model: Model,
     new: Annotated[
         list[Path],
-        typer.Argument(metavar="NEW...", callback=stdin.source, help="Files of new rows, with or without labels."),
+        typer.Argument(metavar="NEW", callback=stdin.source, help="Files of new rows, with or without labels."),
     ],
     target: Target = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
@@ -427,7 +427,7 @@ def points(
 def edit(
     model: Card,
     edits: Annotated[
-        Path | None, typer.Argument(metavar="[EDITS]", help="A JSON file of edits, as the editor's page saves it.")
+        Path | None, typer.Argument(metavar="EDITS", help="A JSON file of edits, as the editor's page saves it.")
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
     data: Annotated[Path | None, typer.Option(help="Labelled rows to measure the change in AUC on.")] = None,

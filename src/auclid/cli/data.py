@@ -319,7 +319,7 @@ def _against_the_rest(y: np.ndarray, labels: np.ndarray, positive: str) -> tuple
     found = [label for label in labels if text(label) == text(positive)]
     if not found:
         some = ", ".join(text(label) for label in labels[:MOST_CLASSES])
-        raise DataError(f"The positive label must be a value of the target; got {positive!r}. There are: {some}.")
+        raise DataError(f"--positive must be a label of the target; got {positive!r}. There are: {some}.")
     others = [text(label) for label in labels if label != found[0]]
     return y == found[0], [others[0] if len(others) == 1 else "rest", text(found[0])]
 

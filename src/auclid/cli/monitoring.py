@@ -143,15 +143,22 @@ def _scored(
     return ScoredRows(every.scores, alerts, labels, every.probabilities, time, order), counted
 
 
+UNKNOWN = {"labels": lambda rows: np.full(rows, np.nan), "order": unknown_order}
+"""Labels and outcomes of so many rows of which they are not known yet."""
+
+
 def _joined(parts: list[ScoredRows]) -> ScoredRows:
-    """The rows of all files; labels or outcomes that only some files have are not known yet of the others."""
-    if any(part.order is not None for part in parts):
-        parts = [part._replace(order=unknown_order(len(part.scores))) if part.order is None else part for part in parts]
-    elif any(part.labels is not None for part in parts):
-        unknown = [part._replace(labels=np.full(len(part.scores), np.nan)) for part in parts]
-        parts = [each if part.labels is None else part for part, each in zip(parts, unknown, strict=True)]
-    columns = zip(*parts, strict=True)
-    return ScoredRows(*(None if any(each is None for each in c) else np.concatenate(c) for c in columns))  # type: ignore
+    """The rows of all files."""
+    return ScoredRows(**{name: _joined_column(parts, name) for name in ScoredRows._fields})
+
+
+def _joined_column(parts: list[ScoredRows], name: str) -> Any:
+    """A column of the rows of all files, None where one lacks it; labels that some files have are unknown in others."""
+    columns = [getattr(part, name) for part in parts]
+    if name in UNKNOWN and any(column is not None for column in columns):
+        unknown = [UNKNOWN[name](len(part.scores)) for part in parts]
+        columns = [other if column is None else column for column, other in zip(columns, unknown, strict=True)]
+    return None if any(column is None for column in columns) else np.concatenate(columns)
 
 
 def _tell(report: MonitorReport, output: Path) -> None:

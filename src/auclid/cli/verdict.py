@@ -83,12 +83,12 @@ def _how_sure(comparison: "ModelComparison", is_pos: "np.ndarray", pairs: "list[
     if not pairs:
         return told
     if not beaten:
-        return f"{told} It is measurably better than none of the others."
+        return f"{told} None of the other models is measurably worse."
     nearest = beaten[0]
     return (
         f"{told} It is measurably better than {_listed([pair.b for pair in beaten])}: by {signed(nearest.difference)} "
-        f"(95 % interval {signed(nearest.low)} to {signed(nearest.high)}) or more, p ≤ "
-        f"{likely(max(pair.adjusted for pair in beaten))} allowing for {len(pairs)} tests."
+        f"(95 % interval {signed(nearest.low)} to {signed(nearest.high)}) or more, p "
+        f"{likely(max(pair.adjusted for pair in beaten), equals='≤ ')} allowing for {len(pairs)} tests."
     )
 
 

@@ -40,6 +40,13 @@ ORDER_WORDS = {"y": "The target", "time": "--time", "event": "--event", "groups"
 COMPARISON = {"y": "The target", "cv": "--cv", "repeats": "--repeats", "test_size": "--test-size", "time": "--time"}
 """What a user of `auclid compare` calls the parameters of `auclid.compare`."""
 
+OTHER_OPTIONS = {
+    "compare": COMPARISON,
+    "monitor": {"time": "--time", "period": "--period"},
+    "export": {name: f"--{name}" for name in ("to", "dialect", "table", "keep")},
+}
+"""The options behind the parameters of functions that one verb calls."""
+
 LEAVE_OUT = "Leave a column out with --drop NAME."
 
 
@@ -59,7 +66,7 @@ class CommandWording(Wording):
             return "A method"
         if self._of_the_model(error):
             return "DATA"
-        options = dict.fromkeys(READERS, OPTIONS) | dict.fromkeys(ORDER_OWNERS, ORDER_WORDS) | {"compare": COMPARISON}
+        options = dict.fromkeys(READERS, OPTIONS) | dict.fromkeys(ORDER_OWNERS, ORDER_WORDS) | OTHER_OPTIONS
         return options.get(error.owner, {}).get(error.parameter) or super().subject(error)
 
     def expected(self, error: AuclidError) -> str:

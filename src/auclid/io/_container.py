@@ -62,7 +62,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
         except Exception as error:  # zipfile fails on damaged files in more ways than it documents
             reason = f"{type(error).__name__}: {str(error)[:MAX_REASON]}".rstrip(".: ")
             raise ModelFileError(
-                f"{os.fspath(path)!r} must be an auclid model file; it is damaged or no such file ({reason})."
+                f"{os.fspath(path)!r} must be an auclid model file; it is another kind of file, or damaged ({reason})."
             ) from None
 
 

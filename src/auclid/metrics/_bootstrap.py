@@ -18,6 +18,9 @@ from auclid.validation.parameters import one_of, whole_number
 
 INTERVAL_METHODS = ("delong", "bootstrap", "bca")
 
+DRAW_ROUNDING = 1e-12
+"""Areas, of which the largest is 1, that differ by less are the same one, added up in another order."""
+
 Masses = tuple[np.ndarray, np.ndarray]
 """Mass of positives and of negatives at each step of a score, ascending."""
 
@@ -258,6 +261,7 @@ def _deviation_pvalue(drawn: np.ndarray, at: float, estimate: float, errors: Err
 
 def _last_share(ranked: np.ndarray, share: np.ndarray, at: float) -> float:
     """The largest tail whose quantile of the draws is not above `at`, within the tails that the draws can tell."""
+    ranked = _met(ranked, at)
     stop = int(np.searchsorted(ranked, at, side="right"))
     if stop == 0:
         return float(share[1])
@@ -266,6 +270,11 @@ def _last_share(ranked: np.ndarray, share: np.ndarray, at: float) -> float:
     low, high = ranked[stop - 1], ranked[stop]
     part = (at - low) / (high - low)
     return float(np.clip(share[stop - 1] + part * share[1], share[1], share[-2]))
+
+
+def _met(drawn: np.ndarray, at: float) -> np.ndarray:
+    """The draws; those that differ from a value by rounding only are that value."""
+    return np.where(np.abs(drawn - at) <= DRAW_ROUNDING, at, drawn)
 
 
 def _wider(errors: Errors) -> float:
@@ -278,6 +287,7 @@ def _bca(drawn: np.ndarray, estimate: float, errors: Errors, method: str) -> tup
     terms = errors.terms
     if method != "bca" or not np.any(terms):
         return 0.0, 0.0
+    drawn = _met(drawn, estimate)
     below = (np.count_nonzero(drawn < estimate) + 0.5 * np.count_nonzero(drawn == estimate)) / len(drawn)
     bias = float(ndtri(np.clip(below, 0.5 / len(drawn), 1.0 - 0.5 / len(drawn))))
     return bias, float(np.sum(terms**3) / (6.0 * np.sum(terms**2) ** 1.5))

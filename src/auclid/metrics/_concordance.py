@@ -156,7 +156,7 @@ def checked_order(
         censoring, inverse = checked_censoring(owner, survival, counted, weight, train)
         factor = inverse**2
     elif train is not None:
-        raise invalid_value(owner, "train", "come with ipcw=True", "ipcw=False")
+        raise invalid_value(owner, "train", "come with ipcw=True", Described("ipcw=False"))
     order = order_of(owner, values, seen, group, weight, factor)
     return OrderedSample(order, n, cluster, survival, censoring, train is None, weight)
 
@@ -413,7 +413,7 @@ def auc_over_time(
     same_length(owner, y=survival.time, s=score, event=survival.event)
     weight = checked_weights(owner, sample_weight, len(score))
     if not survival.event.any():
-        raise invalid_value(owner, "event", "hold at least one event", "censored times only")
+        raise invalid_value(owner, "event", "hold at least one event", Described("censored times only"))
     if times is None:
         when = np.unique(np.quantile(survival.time[survival.event], np.linspace(0.1, 0.9, N_TIMES)))
     else:
@@ -461,9 +461,8 @@ def group_aucs(
     n_groups = len(order.group_ends) - 1
     pairs = np.bincount(order.group, order.upper * order.mass_below, minlength=n_groups)
     if not pairs.any():
-        raise invalid_value(
-            owner, "groups", "hold rows of both classes in some group", "one class in each", "Use larger groups."
-        )
+        got = Described("one class in each")
+        raise invalid_value(owner, "groups", "hold rows of both classes in some group", got, "Use larger groups.")
     right = 0.5 * np.bincount(order.group, right_pairs(order, score)[0], minlength=n_groups)  # by both rows of a pair
     size, usable = np.bincount(order.group, order.lower, minlength=n_groups), pairs > 0.0
     return right[usable] / pairs[usable], size[usable], pairs[usable]

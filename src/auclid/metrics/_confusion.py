@@ -22,6 +22,9 @@ from auclid.metrics._variance import quantile
 STEP = 1e-20
 """Imaginary step of a derivative: far below the rounding of the real part, so that it adds no error."""
 
+ROUNDING = 1e-12
+"""Of the weight of a class, what is less than sums of weights can tell from nothing."""
+
 Function = Callable[[Any, Any, Any], Any]
 """A function of the shares of true positives, of false positives and of positives."""
 
@@ -91,8 +94,16 @@ class Shares(NamedTuple):
         of_pos, of_neg = float(weight[sample.is_pos].sum()), float(weight[~sample.is_pos].sum())
         tp, fp = (float(weight[of] @ flagged[of]) for of in (sample.is_pos, ~sample.is_pos))
         if prevalence is None:
-            return cls(tp / (of_pos + of_neg), fp / (of_pos + of_neg), of_pos / (of_pos + of_neg))
-        return cls(prevalence * tp / of_pos, (1.0 - prevalence) * fp / of_neg, prevalence)
+            found = cls(tp / (of_pos + of_neg), fp / (of_pos + of_neg), of_pos / (of_pos + of_neg))
+        else:
+            found = cls(prevalence * tp / of_pos, (1.0 - prevalence) * fp / of_neg, prevalence)
+        return found.rounded()
+
+    def rounded(self) -> "Shares":
+        """These, where a class that is flagged but for rounding is flagged as a whole: nothing is left to divide by."""
+        of_class = (self.tp, self.p), (self.fp, 1.0 - self.p)
+        tp, fp = (np.where(whole - flagged <= ROUNDING * whole, whole, flagged)[()] for flagged, whole in of_class)
+        return self._replace(tp=tp, fp=fp)
 
     @property
     def cells(self) -> np.ndarray:
@@ -148,12 +159,13 @@ class Cut(NamedTuple):
 def found_gradient(metric: Metric, shares: Shares, sample: Sample, cut: Cut) -> np.ndarray:
     """The gradient of a metric at a cut; what is held fixed moves the threshold with the sample."""
     own = shares.gradient(metric)
-    if cut.given is None:
+    if cut.given is None or not np.isfinite(own).all():
         return own
     r = share_near(sample, cut, cut.given.counted, shares.p)
     along, held = np.array([r, 1.0 - r, 0.0]), shares.gradient(cut.given.held)
     slope = float(held @ along)
-    return own if slope == 0.0 or not np.isfinite(slope) else own - float(own @ along) / slope * held
+    level = not abs(slope) > ROUNDING * float(np.abs(held) @ along)  # what is held fixed does not tell the threshold
+    return own if level or not np.isfinite(slope) else own - float(own @ along) / slope * held
 
 
 def share_near(sample: Sample, cut: Cut, counted: str, prevalence: float) -> float:
@@ -286,7 +298,7 @@ def measure_counts(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(value, low, high) of a metric at many given thresholds at once, of rows that stand alone and weigh alike."""
     n = float(n_pos + n_neg)
-    shares = Shares(np.asarray(tp) / n, np.asarray(fp) / n, np.full(len(tp), n_pos / n))
+    shares = Shares(np.asarray(tp) / n, np.asarray(fp) / n, np.full(len(tp), n_pos / n)).rounded()
     cells = shares.cells
     value, se = shares.value(metric), _multinomial_error(shares, metric, n)
     if metric.scale == "share":

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from auclid.data.encoding import Column, as_numbers, infer_kind
-from auclid.errors import InvalidValueError
+from auclid.errors import Described, invalid_value
 from auclid.validation.parameters import one_of
 
 PERIODS: dict[str, float | None] = {"day": 1.0, "week": 7.0, "month": None, "quarter": None, "year": None}
@@ -36,7 +36,7 @@ def time_numbers(owner: str, time: Any, rows: int) -> tuple[np.ndarray, str]:
     """Numbers that grow with time, days since 1970 of dates; and whether they are of kind "date" or "number"."""
     values = np.asarray(time)
     if values.shape != (rows,):
-        raise InvalidValueError(f"The 'time' of {owner} must have a value for each of {rows} rows. Got {len(values)}.")
+        raise invalid_value(owner, "time", f"have a value for each of {rows} rows", Described(f"shape {values.shape}"))
     if values.dtype.kind in "biufM":
         kind = "date" if values.dtype.kind == "M" else "number"
     else:
@@ -44,13 +44,11 @@ def time_numbers(owner: str, time: Any, rows: int) -> tuple[np.ndarray, str]:
         kind = infer_kind(owner, "time", values)
     if kind not in ("date", "number"):
         some = values[0] if len(values) else None
-        raise InvalidValueError(
-            f"The 'time' of {owner} must hold dates or numbers in each row, dates such as 2024-05-31; got {some!r}."
-        )
+        raise invalid_value(owner, "time", "hold dates or numbers in each row, dates such as 2024-05-31", some)
     numbers = as_numbers(owner, Column("time", kind, values))
     missing = int(np.isnan(numbers).sum())
     if missing:
-        raise InvalidValueError(f"The 'time' of {owner} must be known in each row; it is missing in {missing}.")
+        raise invalid_value(owner, "time", "be known in each row", Described(f"none in {missing} of {rows} rows"))
     return numbers, kind
 
 

@@ -165,7 +165,7 @@ def checked_weights(owner: str, sample_weight: Any, n: int) -> np.ndarray | None
     if sample_weight is None:
         return None
     weight = weight_column(owner, in_memory(sample_weight))
-    same_length(owner, rows=np.empty(n), sample_weight=weight)
+    same_length(owner, y=np.empty(n), sample_weight=weight)
     if not weight.any():
         raise invalid_value(owner, "sample_weight", "be positive for some row", Described("zero on every row"))
     return weight
