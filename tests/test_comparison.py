@@ -273,7 +273,9 @@ def test_tables_are_compared_and_drawn(rows):
 
 def test_a_notebook_shows_models_and_differences(rows):
     X, y = rows
-    shown = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)._repr_html_()
+    found = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)
+    shown = found._repr_html_()
+    assert repr(found) == str(found) and ">note</th>" not in shown
     assert shown.count("<table>") == 2 and shown.count("<tr>") == 5
     assert "&lt;a&gt;" in shown and "<a>" not in shown
 
