@@ -71,3 +71,11 @@ def test_types_of_the_reference_stay_as_written():
     assert as_written('"auto" or list', None) == '"auto" or list'
     assert as_written('"two-sided", "greater", None') == '{"two-sided", "greater", None}'
     assert as_written("int, RandomState or None") == "int, RandomState or None"
+
+
+def test_the_reference_begins_with_a_table_of_names():
+    names_by_heading = runpy.run_path(str(ROOT / "docs" / "hooks" / "reference.py"))["names_by_heading"]
+    pages = ["# Plots\n\n::: auclid.plot.roc\n    options: {}\n", "# All\n\n## AUC\n\n### ::: auclid.metrics.ks\n\n## None\n"]
+    rows = names_by_heading(pages).splitlines()[2:]
+    assert rows == ["| Plots | [`plot.roc`][auclid.plot.roc] |", "| All: AUC | [`metrics.ks`][auclid.metrics.ks] |"]
+    assert "[`RankSVM`][auclid.RankSVM]" in names_by_heading(["# Pair losses\n\n::: auclid.pairwise.*\n"])

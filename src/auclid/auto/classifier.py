@@ -169,8 +169,11 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> model = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(X, y)
-    >>> sorted(entry.name for entry in model.leaderboard_ if entry.auc > 0.9)
-    ['LeastSquaresAUC', 'blend', 'logistic']
+    >>> for entry in sorted(model.leaderboard_):
+    ...     print(f"{entry.name} {entry.auc:.2f}")
+    LeastSquaresAUC 0.93
+    blend 0.93
+    logistic 0.93
     """
 
     _parameter_constraints: dict = {

@@ -75,8 +75,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     >>> from auclid import LeastSquaresAUC
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
-    >>> bool(LeastSquaresAUC().fit(X, y).score(X, y) > 0.9)
-    True
+    >>> print(f"{LeastSquaresAUC().fit(X, y).score(X, y):.2f}")
+    0.93
     """
 
     _row_access = RowAccess.PARTS
