@@ -1,7 +1,7 @@
 """Reference pages: an entry for each name of a package, and types as the docstrings write them.
 
-The line `::: auclid.online.*` stands for an entry for each public name of `auclid.online`, and the line `::: names` for a
-table of all entries of the reference, by page and heading.
+The line `::: auclid.online.*` stands for an entry for each public name of `auclid.online`, and the line `::: names` for
+a table of all entries of the reference, by page and heading.
 """
 
 import re

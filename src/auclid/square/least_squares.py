@@ -45,7 +45,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     tol : float in (0, inf), default=1e-6
         Relative accuracy of the iterating solvers ("products", and any with l1 or positive).
     max_iter : int, default=1000
-        Iterations at the most, of the same.
+        Largest number of iterations of these solvers.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     n_iter_ : int
         Iterations made; 1 for the closed form.
     solver_ : str
-        The solver `fit` went by.
+        The solver that `fit` used.
 
     Notes
     -----

@@ -72,7 +72,7 @@ def real(low: float | None = 0.0, high: float | None = None, closed: str = "left
 def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[GenericFunction[..., Any]]) -> S:
     """The struct given for a parameter, its numbers made floats; or one sentence with each function it does not have.
 
-    ``estimator`` is who asks: an estimator, or the name of a function.
+    ``estimator`` is the estimator, or the name of the function, that the error names.
     """
     lacking = [function.__name__ for function in needs if type(struct) not in implemented_for(function)]
     if lacking:
