@@ -76,7 +76,7 @@ def _how_sure(found: "ModelComparison", is_pos: "np.ndarray", pairs: "list[PairC
     if not pairs:
         return told
     if not beaten:
-        return f"{told} It is measurably better than none of the others."
+        return f"{told} It is not measurably better than any of the others."
     nearest = beaten[0]
     return (
         f"{told} It is measurably better than {_listed([pair.b for pair in beaten])}: by {signed(nearest.difference)} "
