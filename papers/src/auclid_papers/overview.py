@@ -49,7 +49,7 @@ def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
     lead = (
         f"The papers' tables have {len(frame):,} values, of which {frame['mean'].notna().sum():,} are rerun here. "
         f"With our forms of the methods, {met} of {counts['judged']} counted values are met or beaten. "
-        f"Of the {as_published['cells']} cells that were rerun as published, {as_published['met']} are."
+        f"Of the cells rerun as published, {as_published['met']} of {as_published['cells']} are."
     )
     rows = [_front_row(paper, title, frame[frame["paper"] == paper], published) for paper, title in PAPERS.items()]
     forms = ("our forms", "as published")
