@@ -85,6 +85,17 @@ def lines(model):
 # --- what is compared -----------------------------------------------------------------------------
 
 
+def test_a_notebook_shows_the_leaderboard():
+    X, y = problem()
+    model = AUCClassifier(methods=CHEAP, random_state=0)
+    assert "Leaderboard" not in model._repr_html_()
+    shown = model.fit(X, y)._repr_html_()
+    diagram, _, board = shown.partition("Leaderboard")
+    assert "sk-top-container" in diagram and board.count("<tr>") == len(model.leaderboard_) + 1
+    best = model.leaderboard_[0]
+    assert f">{best.name}</td><td>{best.auc:.4f} [{best.low:.4f}, {best.high:.4f}]</td>" in board
+
+
 def test_the_leaderboard_holds_every_candidate_and_the_blend_with_intervals():
     model = fitted(*problem())
     assert set(lines(model)) == {*CHEAP, "blend"}

@@ -15,8 +15,8 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 import auclid
+from auclid.cli import _show, evaluation, main, models
 from auclid.cli import compare as job
-from auclid.cli import evaluation, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.report import report
@@ -823,3 +823,14 @@ def test_no_figure_is_cut_in_a_narrow_terminal(run, monkeypatch):
     result = run("compare", "--methods", "SPAM-L2", *LIGHT)
     assert result.exit_code == 0 and "…" not in result.stdout
     assert len(re.findall(r"\d\.\d{4}–\d\.\d{4}", result.stdout)) == 3  # SPAM-L2 and two baselines
+
+
+def test_names_of_models_are_whole_in_a_terminal_of_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    console = pytest.importorskip("rich.console").Console()
+    table = _show.airy_table("model", "AUC", "95 % interval", "gap", "p", "AP", "fit, s")
+    for name in ("LogisticRegression", "LightGBM (small trees)"):
+        table.add_row(name, "0.7754", "0.7465–0.8019", "+0.0033", "0.0012", "0.3829", "0.330")
+    with console.capture() as printed:
+        console.print(table)
+    assert "LogisticRegression " in printed.get() and "LightGBM (small trees) " in printed.get()

@@ -197,7 +197,9 @@ def test_scores_without_a_model_have_no_threshold_of_a_model(files):
     words = ["scored.csv", "--target", "label", "--positive", "fraud", "--html", "page.html"]
     done = run("evaluate", *words, "--score", "score")
     assert "300 rows called fraud above 0:" in done.output and "own threshold" not in done.output
-    assert "own threshold</option>" not in Path("page.html").read_text("utf-8")
+    page = Path("page.html").read_text("utf-8")
+    assert "own threshold</option>" not in page and "<h1>score on scored.csv</h1>" in page
+    assert page.count("score on scored.csv") == 2  # the title and the heading: the column of scores goes by its name
     done = run("evaluate", *words, "--score", "nope")
     assert "--score must name a column of 'scored.csv'; got 'nope'" in " ".join(done.stderr.split())
 

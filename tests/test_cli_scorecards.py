@@ -1,5 +1,6 @@
 """`auclid points` and `auclid edit`: a scorecard handed over and edited from the command line."""
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -139,3 +140,13 @@ def test_points_as_a_workbook(card):
     assert list(cells[0]) == lines[0].split(",") and len(cells) == len(lines) and isinstance(cells[1][4], int)
     refused = run("points", "card.auclid", "--output", "points.doc", code=2)
     assert "--output must end in .csv, .parquet, .pq, .xlsx or .txt" in refused
+
+
+def test_a_cost_below_zero_is_called_a_gain():
+    cost_of_points = importlib.import_module("auclid.cli.scorecards").cost_of_points
+    said = cost_of_points("AUC", "these rows", -0.00092, -0.000001)
+    assert said == (
+        "The points cost -0.00092 of the AUC on these rows; rounding alone, without bins, 0.00000. "
+        "A cost below zero is a gain."
+    )
+    assert "gain" not in cost_of_points("AUC", "these rows", 0.001, 0.0)

@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_metrics(rows):
 def test_the_command_says_how_sure_the_adjusted_tests_are(rows, how):
     X, y = rows
     models = {"one": LeastSquaresAUC(), "two": LogisticRegression()}
-    assert "None of the other models is measurably worse." in answers(compare(models, X, y, **how), y)[2].text
+    assert "It is not measurably better than any of the others." in answers(compare(models, X, y, **how), y)[2].text
     found = compare(models | {"flat": DummyClassifier()}, X, y, **how)
     pair = next(pair for pair in found.against(found.best.name) if pair.b == "flat")
     p = f"≤ {pair.adjusted:.2g}" if pair.adjusted >= 1e-4 else "< 0.0001"
@@ -288,7 +288,9 @@ def test_tables_are_compared_and_drawn(rows):
 
 def test_a_notebook_shows_models_and_differences(rows):
     X, y = rows
-    shown = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)._repr_html_()
+    found = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)
+    shown = found._repr_html_()
+    assert repr(found) == str(found) and ">note</th>" not in shown
     assert shown.count("<table>") == 2 and shown.count("<tr>") == 5
     assert "&lt;a&gt;" in shown and "<a>" not in shown
 

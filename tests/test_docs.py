@@ -5,6 +5,7 @@ tools/pages.py says how a page is run. Shell lines that do not begin with ``aucl
 
 import ast
 import importlib.util
+import inspect
 import re
 import runpy
 import shlex
@@ -219,6 +220,38 @@ def test_every_name_that_a_page_or_an_example_imports_is_in_the_reference():
     modules = {f"auclid.{name}" for name in (*auclid.PUBLIC_MODULES, "torch")} | {"auclid.torch.metrics"}
     assert {"auclid.losses.slope", "auclid.metrics.roc_auc"} <= used
     assert used - modules - set(reference_entries()) == set()
+
+
+def called(code):
+    """The public functions and classes that a piece of code calls, each with the names of its keywords."""
+    space = {name: getattr(auclid, name) for name in auclid.__all__} | {"auclid": auclid}
+    space |= {name: getattr(auclid.metrics, name) for name in auclid.metrics.__all__}
+    space |= {"metrics": auclid.metrics, "plot": auclid.plot}
+    for node in ast.walk(ast.parse(code.replace("…", "..."), mode="eval")):
+        if isinstance(node, ast.Call) and "torch" not in ast.unparse(node.func):
+            *path, name = ast.unparse(node.func).split(".")
+            if not path and name in space:
+                yield space[name], [each.arg for each in node.keywords]
+            elif len(path) == 1 and path[0] in ("auclid", "metrics", "plot"):
+                yield getattr(space[path[0]], name), [each.arg for each in node.keywords]
+
+
+def test_calls_in_a_sentence_have_parameters_that_exist():
+    """Code in a block is run; `code` in a sentence is not."""
+    wrong = []
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for code in re.findall(r"`([^`]+)`", prose):
+            try:
+                calls = list(called(" ".join(code.split())))
+            except SyntaxError:  # a line of the shell, or a formula
+                continue
+            for function, names in calls:
+                known = inspect.signature(function).parameters.values()
+                open_ended = any(each.kind is each.VAR_KEYWORD for each in known)
+                if not open_ended and not set(names) <= {each.name for each in known}:
+                    wrong.append(f"{page.name}: {code}")
+    assert wrong == []
 
 
 def test_signatures_of_the_reference_show_no_types():

@@ -98,8 +98,21 @@ def test_every_result_is_frozen_pickles_equals_itself_and_can_be_read(found, nam
     assert "object at" not in str(result)
     frame = result.to_frame()
     assert len(frame) >= 1
-    as_column = len(frame) == 1 and len(frame.columns) > 10  # too wide for a screen
-    assert result._repr_html_().count("<tr>") == (len(frame.columns) if as_column else len(frame)) + 1
+    lines = [line.count("<td") for line in result._repr_html_().split("<tr>")[2:]]
+    assert lines == [2] * len(lines) if len(frame) == 1 and len(lines) > 1 else len(lines) == len(frame)
+    assert max(lines) <= (7 if len(frame) == 1 else len(frame.columns))
+
+
+def test_a_notebook_shows_intervals_beside_their_estimates(found):
+    shown = found["auc_interval"]._repr_html_()
+    auc, low, high, _ = (f"{value:.4g}" for value in found["auc_interval"])
+    assert f"<td>{auc} [{low}, {high}]</td>" in shown and "<th>low</th>" not in shown
+    assert '<td style="text-align: left">delong</td>' in shown
+    rates = found["rates_at"]
+    ends = f"{rates.tpr:.4g} [{rates.tpr_low:.4g}, {rates.tpr_high:.4g}]"
+    assert f'<td style="text-align: left">tpr</td><td>{ends}</td>' in rates._repr_html_()
+    many = found["compare_many"]._repr_html_()
+    assert many.count(" [") == 3 and ">adjusted</th>" in many
 
 
 def test_results_compare_by_their_items(found):
@@ -138,7 +151,7 @@ def test_frames_have_a_row_for_each_model_pair_or_part(found):
 
 def test_names_of_groups_are_escaped_in_html():
     pair = metrics.compare_many(Y, {"<b>": A, "c": B}).pairs[0]
-    assert "<td>&lt;b&gt;</td>" in pair._repr_html_()
+    assert ">&lt;b&gt;</td>" in pair._repr_html_()
 
 
 @pytest.mark.parametrize("function", [metrics.auc_interval, metrics.compare_auc, metrics.rates_at, metrics.top_k])

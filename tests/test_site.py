@@ -71,3 +71,21 @@ def test_types_of_the_reference_stay_as_written():
     assert as_written('"auto" or list', None) == '"auto" or list'
     assert as_written('"two-sided", "greater", None') == '{"two-sided", "greater", None}'
     assert as_written("int, RandomState or None") == "int, RandomState or None"
+
+
+def test_the_reference_begins_with_a_table_of_names():
+    names_by_heading = runpy.run_path(str(ROOT / "docs" / "hooks" / "reference.py"))["names_by_heading"]
+    metrics = "# All\n\n## AUC\n\n### ::: auclid.metrics.ks\n\n## None\n"
+    pages = ["# Plots\n\n::: auclid.plot.roc\n    options: {}\n", metrics]
+    rows = names_by_heading(pages).splitlines()[2:]
+    assert rows == ["| Plots | [`plot.roc`][auclid.plot.roc] |", "| All: AUC | [`metrics.ks`][auclid.metrics.ks] |"]
+    assert "[`RankSVM`][auclid.RankSVM]" in names_by_heading(["# Pair losses\n\n::: auclid.pairwise.*\n"])
+
+
+def test_options_in_a_sentence_are_kept_whole():
+    keep_whole = runpy.run_path(str(ROOT / "docs" / "hooks" / "options.py"))["keep_whole"]
+    assert keep_whole("<code>fit m --max-fpr 0.1</code>") == (
+        '<code>fit m <span class="option">--max-fpr</span> 0.1</code>'
+    )
+    block = "<pre><span></span><code>auclid fit --model m</code></pre>"
+    assert keep_whole(block) == block and keep_whole("<code>a--b</code>") == "<code>a--b</code>"

@@ -56,8 +56,9 @@ class Ranker(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Rows of files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a
-            dask collection the answer is lazy.
+            Rows of files (`auclid.scan`) are answered by blocks. Of a Dask collection the answer is lazy.
+        out : path of a ``.npy`` file, optional
+            Where to write the answers for rows of files.
 
         Returns
         -------
@@ -177,8 +178,9 @@ class TableScores:
         ----------
         X : array, CSR matrix or frame of shape (n, d)
             With the columns of the training rows; with a precomputed kernel, a column for each training row. Rows of
-            files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a dask
-            collection the answer is lazy.
+            files (`auclid.scan`) are answered by blocks. Of a Dask collection the answer is lazy.
+        out : path of a ``.npy`` file, optional
+            Where to write the scores of rows of files.
 
         Returns
         -------

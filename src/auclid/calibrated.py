@@ -76,8 +76,8 @@ class Calibrated(Ranker):
     >>> X, y = load_mammography(return_X_y=True)
     >>> model = Calibrated(RankSVM()).fit(X / X.std(axis=0), y)
     >>> chances = model.predict_proba(X / X.std(axis=0))[:, 1]
-    >>> bool(abs(chances.mean() - y.mean()) < 0.005)
-    True
+    >>> print(f"mean probability {chances.mean():.2f}, share of positives {y.mean():.2f}")
+    mean probability 0.02, share of positives 0.02
     """
 
     _parameter_constraints: dict = {
@@ -147,8 +147,8 @@ class Calibrated(Ranker):
         ...     y = rng.random(100) < 0.2
         ...     X = rng.standard_normal((100, 3)) + y[:, None]
         ...     model = model.partial_fit(X, y, classes=[False, True])
-        >>> bool(abs(model.predict_proba(X)[:, 1].mean() - 0.2) < 0.1)
-        True
+        >>> print(f"mean probability {model.predict_proba(X)[:, 1].mean():.1f}")
+        mean probability 0.2
         """
         X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
         ranker = self._new_ranker() if first else self.ranker_

@@ -108,8 +108,8 @@ class RiverAdapter:
     ...     rows.append(({"amount": rng.normal() + 2 * y, "shop": rng.choice(["a", "b"])}, y))
     >>> model = RiverAdapter(Calibrated(make_pipeline(Columns(), SPAM(random_state=0))), batch=50)
     >>> auc = model.learn(rows)  # each row is scored before it is learnt from
-    >>> bool(auc.result().auc > 0.85)
-    True
+    >>> print(f"{auc.result().auc:.2f}")
+    0.92
     >>> sorted(model.predict_proba_one({"amount": 3.0, "shop": "a"}))
     [False, True]
     """

@@ -49,7 +49,7 @@ def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
     lead = (
         f"The papers' tables have {len(frame):,} values, of which {frame['mean'].notna().sum():,} are rerun here. "
         f"With our forms of the methods, {met} of {counts['judged']} counted values are met or beaten. "
-        f"With the forms as published, {as_published['met']} of {as_published['cells']} cells that were rerun so are."
+        f"Of the cells rerun as published, {as_published['met']} of {as_published['cells']} are."
     )
     rows = [_front_row(paper, title, frame[frame["paper"] == paper], published) for paper, title in PAPERS.items()]
     forms = ("our forms", "as published")
@@ -89,8 +89,8 @@ def _uncovered(frame: pd.DataFrame, results: pd.DataFrame) -> list[str]:
     but = f", but for {', '.join(names)}" if names else ""
     forms = (
         f"In {counted(len(cells), 'cell')} of the tables our form of the method is not the one that the paper prints. "
-        f"Every name with a table was also run in the printed form{but}: {len(rerun)} of these cells. The chapters and "
-        "papers name the others, below the heading of each table."
+        f"Every method with a table was also run as printed{but}, which covers {len(rerun)} of these cells. The "
+        "chapters and papers name the others, below the heading of each table."
     )
     return [heading("Not covered"), f"{counted(lost, 'value')} of datasets that we do not have. {forms}"]
 

@@ -1,6 +1,7 @@
 """What pages and notebooks share: the frame, a style sheet, axes for plots, tables, and how a difference is written."""
 
 import json
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 from importlib import resources
@@ -8,6 +9,9 @@ from string import Template
 from typing import Any
 
 from auclid._version import __version__
+
+NUMBER = re.compile(r"[+−-]?(\d|inf|nan)")
+"""How a cell with a figure begins."""
 
 
 def style(*parts: str) -> str:
@@ -63,11 +67,18 @@ def signed(number: float | None) -> str:
 
 
 def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
-    """An HTML table with a caption: a line for each row, a column for each name of the first."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    lines = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
+    """An HTML table with a caption: a line for each row, a column for each name of the first that has a value.
+
+    Notebooks set cells to the right: words are set to the left here.
+    """
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    left = ' style="text-align: left"'
+    kind = {name: "" if NUMBER.match(rows[0][name]) else left for name in names}
+    head = "".join(f"<th{kind[name]}>{escape(name)}</th>" for name in names)
+    lines = ("".join(f"<td{kind[name]}>{escape(row[name])}</td>" for name in names) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    caption = f"<caption{left}>{escape(title)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def number_table(heads: Sequence[str], lines: Iterable[str]) -> str:

@@ -191,7 +191,7 @@ def _row(line: Bin, counted: bool) -> str:
     numbers = [f"{line.points:g}"]
     if counted and np.isfinite(line.rows):
         numbers += [f"{line.rows:,.6g}", f"{line.positives:,.6g}", f"{line.rate:.1%}" if np.isfinite(line.rate) else ""]
-        numbers += [f"{line.woe:.2f}", f"{line.iv:.3f}"]
+        numbers += [f"{line.woe:z.2f}", f"{line.iv:z.3f}"]
     elif counted:
         numbers += [""] * 5
     cells = "".join(f"<td>{number}</td>" for number in numbers)

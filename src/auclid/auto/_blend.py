@@ -114,6 +114,18 @@ class LeaderboardEntry(NamedTuple):
         """The line with one more note."""
         return self._replace(note="; ".join(filter(None, [self.note, note])))
 
+    def shown(self) -> dict[str, str]:
+        """The line as a notebook shows it; a candidate that was dropped early has no AUC."""
+        judged = self.auc == self.auc
+        return {
+            "model": str(self.name),
+            "AUC": f"{self.auc:.4f} [{self.low:.4f}, {self.high:.4f}]" if judged else "",
+            "average precision": f"{self.ap:.4f}" if self.ap == self.ap else "",
+            "weight": f"{self.weight:.2f}",
+            "seconds": f"{self.fit_seconds:.2f}" if judged else "",
+            "note": str(self.note),
+        }
+
 
 def untried(name: str, note: str, weight: float = 0.0) -> LeaderboardEntry:
     """The line of a candidate that was not compared."""

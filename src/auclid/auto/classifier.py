@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
-from sklearn.utils import Tags
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from auclid import _random, _sizes, validation
+from auclid._page import table
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._threads import limit_threads
 from auclid.auto._blend import FILLED, untried
@@ -168,8 +169,11 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> model = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(X, y)
-    >>> sorted(entry.name for entry in model.leaderboard_ if entry.auc > 0.9)
-    ['LeastSquaresAUC', 'blend', 'logistic']
+    >>> for entry in sorted(model.leaderboard_):
+    ...     print(f"{entry.name} {entry.auc:.2f}")
+    LeastSquaresAUC 0.93
+    blend 0.93
+    logistic 0.93
     """
 
     _parameter_constraints: dict = {
@@ -430,6 +434,11 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         weight = validation.weights(sample_weight, scores)
         present = [k for k, label in enumerate(self.classes_) if (y == label).any() and (y != label).any()]
         return float(np.mean([auc_from_parts(y == self.classes_[k], scores[:, k], weight) for k in present]))
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram, and below it the leaderboard once there is one."""
+        lines = [entry.shown() for entry in getattr(self, "leaderboard_", ())]
+        return estimator_html_repr(self) + (table("Leaderboard", lines) if lines else "")
 
     def _sound(self) -> bool:
         """Whether trees of a loaded file lead somewhere: what scores rows follows them without looking."""

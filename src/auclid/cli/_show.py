@@ -187,7 +187,7 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
 
 def airy_table(*names: str, left: int = 0) -> Table:
     """A table without lines: the first column and the ``left`` ones after it are text, the others numbers."""
-    table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False, collapse_padding=True)
     for k, name in enumerate(names):
         text = k <= left
         table.add_column(name, justify="left" if text else "right", no_wrap=k == 0 or not text, overflow="fold")

@@ -35,7 +35,7 @@ def evaluate(
             )
         ordered.evaluate(model, data, OrderOptions(target, positive=positive), options.plot, options.html)
         return
-    _tell_evaluation(_measured(saved, data, target, positive, options, memory), f"{model.name} on {data.name}")
+    _tell_evaluation(_measured(saved, data, target, positive, options, memory), model.name, data)
 
 
 def _measured(
@@ -63,7 +63,8 @@ def _measured(
     return evaluation.evaluate(measured, options)
 
 
-def _tell_evaluation(found: Evaluation, title: str) -> None:
+def _tell_evaluation(found: Evaluation, name: str, data: Path) -> None:
+    """The figures of a model or a column of scores, and its picture and page where they are asked for."""
     options = found.options
     _show.remarks(found.notes)
     _tell_figures(found)
@@ -72,7 +73,7 @@ def _tell_evaluation(found: Evaluation, title: str) -> None:
         _show.say(escape(f"Picture: {options.plot}"))
     if options.html is not None:
         with replacing(options.html, "w") as file:
-            file.write(evaluation.page(found, title))
+            file.write(evaluation.page(found, name, data.name))
         _show.say(escape(f"Report: {options.html}"))
 
 
@@ -129,7 +130,7 @@ def evaluate_scores(
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
     measured = EvaluatedRows(is_pos, values, values > cut, classes, groups, probability, cut, False)
-    _tell_evaluation(evaluation.evaluate(measured, options), f"{score} of {data.name}")
+    _tell_evaluation(evaluation.evaluate(measured, options), score, data)
 
 
 # What is printed

@@ -157,12 +157,12 @@ def _left_out(name: str, measured: list, left_out: list) -> str:
     return f"The AUC by {name} leaves out {', '.join(map(str, left_out))}: {few}. All other figures are of all rows."
 
 
-def page(found: Evaluation, name: str) -> str:
-    """The interactive report."""
+def page(found: Evaluation, name: str, data: str) -> str:
+    """The interactive report on a model or a column of scores, and on the rows of a file."""
     rows, by_group = found.rows, [] if found.by_group is None else [found.by_group]
     scored = [Scored(name, rows.score, rows.probability, rows.threshold if rows.has_model else None)]
     classes = str(rows.classes[0]), str(rows.classes[1])
-    return render(rows.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
+    return render(rows.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=f"{name} on {data}")
 
 
 def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:

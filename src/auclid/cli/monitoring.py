@@ -30,6 +30,8 @@ from auclid.validation import names_known
 ALARM = 3
 """The exit code where something calls for action."""
 
+NO_NOTES = "No column has new levels, numbers outside of its earlier range, or missing cells where it had none."
+
 
 class MonitoringOptions(NamedTuple):
     """What was asked for."""
@@ -190,7 +192,7 @@ def page(report: MonitorReport, source: str, positive: str | None) -> str:
         chart_note=escape(_chart_note(report)),
         alerts=_figure("share of alerts", report.periods, "alert_rate", report.alert_rate_before),
         periods="".join(map(_period_line, report.periods)),
-        notes="".join(f"<li>{escape(note)}</li>" for note in report.notes),
+        notes="".join(f"<li>{escape(note)}</li>" for note in report.notes or [NO_NOTES]),
     )
     return whole_page(f"auclid monitor: {escape(source)}", body)
 

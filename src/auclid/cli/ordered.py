@@ -19,7 +19,7 @@ from auclid.cli.ordered_page import OrderedResult, compared_scores, ordered_page
 from auclid.cli.ordered_rows import OrderedTable, OrderOptions, read
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
-from auclid.cli.scorecards import card_paths, check_points, leave_scorecard, unbinned
+from auclid.cli.scorecards import card_paths, check_points, cost_of_points, leave_scorecard, unbinned
 from auclid.cli.settings import PointTableOptions, Settings, with_settings
 from auclid.cli.stdin import plainly_named
 from auclid.columns import Columns
@@ -95,7 +95,7 @@ def _card_facts(card: Scorecard, table: OrderedTable, data: Path, options: Point
     lost = card.auc_lost(**rows, **how), card.auc_lost(**rows, **unbinned(how))
     return [
         f"{count_of(len(table.values), 'row')} of {plainly_named(str(data))}{table.facts}.",
-        f"The points cost {lost[0]:.5f} of the concordance on these rows; rounding alone, without bins, {lost[1]:.5f}.",
+        cost_of_points("concordance", "these rows", *lost),
     ]
 
 

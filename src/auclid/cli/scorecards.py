@@ -46,9 +46,14 @@ def card_facts(
     return [
         f"{count_of(len(y) if count is None else count, 'row')} of {plainly_named(rows.source)}, "
         f"{y.mean() if share is None else share:.2%} positive (label {rows.classes[1]}).",
-        f"The points cost {lost:.5f} of the AUC on {whose}; rounding alone, without bins, "
-        f"{model.auc_lost(rows.X, y, **unbinned(how)):.5f}.",
+        cost_of_points("AUC", whose, lost, model.auc_lost(rows.X, y, **unbinned(how))),
     ]
+
+
+def cost_of_points(measure: str, whose: str, lost: float, rounded: float) -> str:
+    """What the points of a card lose beside its scores, and what they lose with a bin for each whole point."""
+    said = f"The points cost {lost:z.5f} of the {measure} on {whose}; rounding alone, without bins, {rounded:z.5f}."
+    return said + " A cost below zero is a gain." * (min(lost, rounded) < 0.0)
 
 
 def unbinned(how: Mapping[str, Any]) -> dict[str, Any]:

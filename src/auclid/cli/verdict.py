@@ -83,7 +83,7 @@ def _how_sure(comparison: "ModelComparison", is_pos: "np.ndarray", pairs: "list[
     if not pairs:
         return told
     if not beaten:
-        return f"{told} None of the other models is measurably worse."
+        return f"{told} It is not measurably better than any of the others."
     nearest = beaten[0]
     return (
         f"{told} It is measurably better than {_listed([pair.b for pair in beaten])}: by {signed(nearest.difference)} "

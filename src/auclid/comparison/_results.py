@@ -59,6 +59,9 @@ class ModelComparison(NamedTuple):
         lines += [f"{p.a} − {p.b}: {p.difference:+.4f}, adjusted p = {p.adjusted:.2g}" for p in self.pairs]
         return "\n".join([*lines, *([f"Measured by {self.how}."] if self.how else [])])
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         """The tables that notebooks show: models, and paired differences."""
         models = [

@@ -46,7 +46,7 @@ def save(path: Any, model: Any, *, about: Any = None, trusted: Sequence[str] = (
         Anything JSON can hold, to go along with the model; `auclid.io.about` reads it back.
     trusted : sequence of str, optional
         Types of scikit-learn, with their modules, to keep through skops (``pip install 'auclid[io]'``) although they
-        are not on the list of those that `load` takes from anybody. Who loads the file must trust them too.
+        are not on the list of those that `load` takes from anybody. `load` needs the same names.
 
     Examples
     --------

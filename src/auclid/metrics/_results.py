@@ -11,8 +11,8 @@ import numpy as np
 
 from auclid._page import table
 
-MAX_SHOWN_COLUMNS = 10
-"""Values of a single result that a notebook shows side by side."""
+MAX_SHOWN_COLUMNS = 7
+"""Values of a single result, each with its interval, that a notebook shows side by side."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +90,7 @@ class Result(Sequence[Any]):
 
     def _repr_html_(self) -> str:
         """The table that notebooks show: a single row that is too wide for a screen is shown as a column."""
-        rows = [{name: format_value(value) for name, value in row.items()} for row in self._rows()]
+        rows = [_with_intervals(row) for row in self._rows()]
         if len(rows) == 1 and len(rows[0]) > MAX_SHOWN_COLUMNS:
             rows = [{"name": name, "value": value} for name, value in rows[0].items()]
         return table(type(self).__name__, rows)
@@ -857,6 +857,17 @@ def format_value(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
+
+
+def _with_intervals(row: Mapping[str, Any]) -> dict[str, str]:
+    """The values of a row as text, the ends of an interval in brackets beside what they belong to."""
+    names = list(row)
+    ends = {name: (f"{name}_low", f"{name}_high") for name in names}
+    ends |= {name: ("low", "high") for at, name in enumerate(names) if names[at + 1 : at + 3] == ["low", "high"]}
+    ends = {name: pair for name, pair in ends.items() if pair[0] in row and pair[1] in row}
+    interval = {name: f" [{format_value(row[low])}, {format_value(row[high])}]" for name, (low, high) in ends.items()}
+    hidden = {end for pair in ends.values() for end in pair}
+    return {name: format_value(row[name]) + interval.get(name, "") for name in names if name not in hidden}
 
 
 def _rates_line(point: Measured) -> str:

@@ -37,8 +37,8 @@ def partial_auc_scorer(max_fpr: float = 1.0, *, min_tpr: float = 0.0) -> Callabl
     >>> from auclid.metrics import partial_auc_scorer
     >>> X, y = load_mammography(return_X_y=True)
     >>> scores = cross_val_score(LeastSquaresAUC(), X, y, scoring=partial_auc_scorer(0.1))
-    >>> bool(scores.mean() > 0.7)
-    True
+    >>> print(f"{scores.mean():.2f}")
+    0.89
 
     References
     ----------

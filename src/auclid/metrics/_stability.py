@@ -56,8 +56,8 @@ def population_stability(expected: ArrayLike, actual: ArrayLike, *, bins: int = 
     >>> from auclid.metrics import population_stability
     >>> rng = np.random.default_rng(0)
     >>> before = rng.normal(size=10_000)
-    >>> bool(population_stability(before, rng.normal(size=10_000)) < 0.01)
-    True
+    >>> print(f"{population_stability(before, rng.normal(size=10_000)):.3f}")
+    0.001
     >>> round(population_stability(before, before + 0.5), 2)
     0.24
     """

@@ -1,4 +1,4 @@
-"""What both rankers of ordered rows share: losses, penalties, solvers and the manners of scikit-learn."""
+"""What both rankers of ordered rows share: losses, penalties, solvers and scikit-learn's interface."""
 
 from abc import abstractmethod
 from typing import Any, Self

@@ -128,8 +128,8 @@ class KernelRankSVM(CallbackSupportMixin, TableScores, Ranker):
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> X, y = X[::10], y[::10]
-    >>> KernelRankSVM().fit(X, y).score(X, y) > 0.95
-    True
+    >>> print(f"{KernelRankSVM().fit(X, y).score(X, y):.2f}")
+    0.99
     """
 
     _fitted_attribute = "dual_coef_"

@@ -139,8 +139,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     >>> from auclid.metrics import partial_auc
     >>> top = RankSVM(max_fpr=0.05).fit(X, y)
-    >>> partial_auc(y, top.decision_function(X), max_fpr=0.05) > 0.8
-    True
+    >>> print(f"{partial_auc(y, top.decision_function(X), max_fpr=0.05):.2f}")
+    0.82
     """
 
     _row_access = RowAccess.PARTS

@@ -156,8 +156,8 @@ class SOLAM(StreamRanker):
         >>> from auclid.datasets import load_mammography
         >>> X, y = load_mammography(return_X_y=True)
         >>> short, long = (SOLAM(n_epochs=n, random_state=0).fit(X, y) for n in (1, 20))
-        >>> short.duality_gap(X, y) > long.duality_gap(X, y) > 0.0
-        True
+        >>> print(f"{short.duality_gap(X, y):.4f} after 1 epoch, {long.duality_gap(X, y):.4f} after 20")
+        0.0031 after 1 epoch, 0.0007 after 20
         """
         validation.fitted(self, "coef_")
         table, y = validation.check_rows_and_labels(self, X, y, reset=False)

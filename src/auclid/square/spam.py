@@ -96,8 +96,8 @@ class SPAM(StreamRanker):
     >>> from auclid import SPAM
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
-    >>> bool(SPAM(random_state=0).fit(X, y).score(X, y) > 0.9)
-    True
+    >>> print(f"{SPAM(random_state=0).fit(X, y).score(X, y):.2f}")
+    0.93
     """
 
     _parameter_constraints: dict = {
