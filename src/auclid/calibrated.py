@@ -214,9 +214,7 @@ class Calibrated(Ranker):
         if sample.weight is None or not isinstance(self.cv, Integral):
             return sample
         some = np.flatnonzero(sample.weight)
-        return sample._replace(
-            X=take_rows(sample.X, some), labels=sample.labels[some], weight=sample.weight[some]
-        )
+        return sample._replace(X=take_rows(sample.X, some), labels=sample.labels[some], weight=sample.weight[some])
 
     def _held_out_scores(self, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """A score of each row by a ranker that has not seen it, on the scale of the one that has seen all."""

@@ -152,9 +152,7 @@ def parameters(settings: Settings, chosen: Settings) -> Settings:
     return settings["fixed"] | {name: value for name, value in chosen.items() if name != "scale"}
 
 
-def _inner_aucs(
-    name: str, split: protocol.Split, choices: list[Settings], settings: Settings, run: int
-) -> list[float]:
+def _inner_aucs(name: str, split: protocol.Split, choices: list[Settings], settings: Settings, run: int) -> list[float]:
     """The mean AUC of each choice over inner folds of the training part."""
     rows, folds = protocol.tuning_folds(split.y, settings, run)
     y = split.y[rows]

@@ -91,9 +91,7 @@ def row_norm(X: Any) -> float:
     return float(np.sqrt(squares / X.shape[0]))
 
 
-def tuning_folds(
-    y: np.ndarray, settings: Settings, run: int
-) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+def tuning_folds(y: np.ndarray, settings: Settings, run: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """(rows, folds): the training rows that parameters are tuned on, and inner folds of them."""
     rows = subsample(np.arange(len(y)), y, settings.get("tune_rows"), run)
     folds = min(settings["inner_folds"], np.bincount(y[rows].astype(int), minlength=2).min())

@@ -10,7 +10,7 @@ from typing import Any
 
 from auclid._version import __version__
 
-NUMBER = re.compile(r"[+−-]?(\d|inf|nan)")
+DISPLAYED_NUMBER = re.compile(r"[+−-]?(\d|inf|nan)")
 """How a cell with a figure begins."""
 
 
@@ -73,7 +73,7 @@ def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
     """
     names = [name for name in rows[0] if any(row[name] for row in rows)]
     left = ' style="text-align: left"'
-    kind = {name: "" if NUMBER.match(rows[0][name]) else left for name in names}
+    kind = {name: "" if DISPLAYED_NUMBER.match(rows[0][name]) else left for name in names}
     head = "".join(f"<th{kind[name]}>{escape(name)}</th>" for name in names)
     lines = ("".join(f"<td{kind[name]}>{escape(row[name])}</td>" for name in names) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)

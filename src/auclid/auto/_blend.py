@@ -114,7 +114,7 @@ class LeaderboardEntry(NamedTuple):
         """The line with one more note."""
         return self._replace(note="; ".join(filter(None, [self.note, note])))
 
-    def shown(self) -> dict[str, str]:
+    def cells(self) -> dict[str, str]:
         """The line as a notebook shows it; a candidate that was dropped early has no AUC."""
         judged = self.auc == self.auc
         return {

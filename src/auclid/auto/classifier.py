@@ -437,7 +437,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     def _html_repr(self) -> str:
         """What notebooks show: scikit-learn's diagram, and below it the leaderboard once there is one."""
-        lines = [entry.shown() for entry in getattr(self, "leaderboard_", ())]
+        lines = [entry.cells() for entry in getattr(self, "leaderboard_", ())]
         return estimator_html_repr(self) + (table("Leaderboard", lines) if lines else "")
 
     def _sound(self) -> bool:

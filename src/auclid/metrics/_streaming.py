@@ -137,9 +137,7 @@ class StreamingAUC:
         own = decay ** np.arange(count - 1.0, -1.0, -1.0)
         return own if weight is None else own * weight
 
-    def _remember(
-        self, window: int, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None
-    ) -> StreamingAUC:
+    def _remember(self, window: int, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> StreamingAUC:
         """Keep the latest rows, in the pieces in which they came."""
         last = slice(max(0, len(key) - window), None)
         self._waiting.append((key[last].copy(), is_pos[last], None if weight is None else weight[last]))
@@ -247,7 +245,6 @@ class StreamingAUC:
                 self._bins = _shrink(_join(self._bins, DyadicBins.of_rows(key, is_pos, weight)), self.capacity)
         self._waiting, self._n_waiting = [], 0
         return self._bins
-
 
     def _in_window(self, window: int) -> DyadicBins:
         if not self._waiting:

@@ -62,7 +62,6 @@ def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
     return K
 
 
-
 class KernelRankSVM(CallbackSupportMixin, TableScores, Ranker):
     """Ranking support vector machine with a kernel, over all pairs.
 

@@ -79,9 +79,7 @@ def prefetch_ahead(rows: RowStruct, at: np.ndarray, k: int) -> None:
 
 
 @kernel(allocates=False, inner=True)
-def step_along_row(
-    v: np.ndarray, rest: np.ndarray, factors: ScaleFactors, rows: RowStruct, i: int, a: float
-) -> None:
+def step_along_row(v: np.ndarray, rest: np.ndarray, factors: ScaleFactors, rows: RowStruct, i: int, a: float) -> None:
     """w += a x_i"""
     row_axpy_two(rows, i, a / factors.scale, v, -factors.sum_scale * a / factors.scale, rest)
 

@@ -98,7 +98,8 @@ def number_in(owner: str, name: str, value: Any, low: float, high: float, *, clo
     ends = ("[" if "l" in closed else "(", "]" if "r" in closed else ")")
     inside = isinstance(value, numbers.Real) and bool(
         low < value < high  # type: ignore[operator]
-        or ("l" in closed and value == low) or ("r" in closed and value == high)
+        or ("l" in closed and value == low)
+        or ("r" in closed and value == high)
     )
     if not inside:
         raise invalid_value(owner, name, f"be a float in {ends[0]}{low}, {high}{ends[1]}", value)
