@@ -451,9 +451,6 @@ def test_the_first_pages_tables():
     names = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid's dissertation": "Khalid", "QSG-S2AUC": "QSG"}
     seen = []
     for (name, *_), *cells in pages[2]:
-        if name not in names:
-            assert all(cell == [""] for cell in cells)
-            continue
         t = tally(f for f in FIGURES if f.paper == names[name])
         order = ("total", "judged", "met", "beaten", "missed", "uncounted", "timed", "missing")
         assert [cell[0] for cell in cells] == [f"{t[key]:,}" for key in order], name
