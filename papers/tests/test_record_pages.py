@@ -507,9 +507,16 @@ def test_methods_are_compared_on_the_runs_that_both_have():
 
 
 def test_markdown_prints_text_as_it_is():
-    text = "a|b *c* `d` _e_ sector_v2 \\ [1](2) [3] <i>"
-    printed = "a\\|b \\*c\\* \\`d\\` \\_e\\_ sector_v2 \\\\ [1]\\(2) [3] &lt;i>"
+    text = "a|b *c* `d _e_ sector_v2 \\ [1](2) [3] <i>"
+    printed = "a\\|b \\*c\\* \\`d \\_e\\_ sector_v2 \\\\ [1]\\(2) [3] &lt;i>"
     assert markdown.escape(text) == markdown.escape(markdown.escape(text)) == printed
     python_markdown = pytest.importorskip("markdown")
     html = python_markdown.markdown(markdown.escape(text), extensions=["tables"])
-    assert html == "<p>a|b *c* `d` _e_ sector_v2 \\ [1](2) [3] &lt;i&gt;</p>"
+    assert html == "<p>a|b *c* `d _e_ sector_v2 \\ [1](2) [3] &lt;i&gt;</p>"
+
+
+def test_backquotes_hold_code_but_no_html_and_no_end_of_a_cell():
+    assert markdown.escape("so `f(*x)` is, not *x*") == "so `f(*x)` is, not \\*x\\*"
+    for inside in ("<b>", "a|b"):
+        escaped = markdown.escape(f"`{inside}`")
+        assert escaped.startswith("\\`") and "<" not in escaped and "|" not in escaped.replace("\\|", "")
