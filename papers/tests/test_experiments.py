@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold
 from typer.testing import CliRunner
 
+from auclid import SPAM, algorithms, make
 from auclid.cli._app import app
 from auclid.datasets import catalogue
 from auclid.kernels import KMeansNystroem
@@ -31,6 +32,7 @@ from auclid_papers import (
     pages,
     protocol,
     published,
+    rates,
     run,
     summary,
     sweeps,
@@ -562,8 +564,9 @@ def test_a_file_is_whole(name):
 @ALL
 def test_a_file_names_known_methods_with_known_parameters(name):
     one = experiments()[name]
+    names = {method.name for method in algorithms()} | set(methods.BASELINES) | set(methods.ESTIMATORS)
     for method in (m for m in one.methods if m.ours):
-        assert method.registry_name in methods.method_names()
+        assert method.registry_name in names
         if not methods.is_installed(method.registry_name) or one.source != name:
             continue
         for dataset in (d for d in one.datasets if d.name):
@@ -590,7 +593,7 @@ def test_a_quick_run_is_small(name):
 
 def test_the_page_of_the_papers_has_every_table_and_figure():
     page = (RAW.parent.parent / "papers.md").read_text("utf-8")
-    named = re.findall(r"`((?:spam|solam|khalid|qsg)-(?:fig-)?[\d.]+)`", page)
+    named = re.findall(r"`((?:spam|solam|khalid|qsg)-[\w.-]+)`", page)
     assert sorted(named) == sorted(one.id for one in experiments().values() if not one.beside and one.id != "pays")
 
 
@@ -810,11 +813,61 @@ def test_few_labels_hold_two_of_each_class_however_rare():
     y = np.zeros(200, dtype=bool)
     y[:2] = True
     parts = protocol.Split(np.arange(200.0)[:, None], y, None, None, ())
-    X, labels = sweeps.hide_labels(parts, 10, 50, run=3)
+    X, labels = protocol.hide_labels(parts, 10, 50, run=3)
     assert len(labels) == 60 and (labels >= 0).sum() == 10 and (labels == 1).sum() == 2
     assert (y[X[:10, 0].astype(int)] == labels[:10]).all()
     with pytest.raises(ValueError, match="got 1 positives, 199 negatives and 10 labels"):
-        sweeps.hide_labels(protocol.Split(parts.X, np.arange(200) == 0, None, None, ()), 10, 50, run=0)
+        protocol.hide_labels(protocol.Split(parts.X, np.arange(200) == 0, None, None, ()), 10, 50, run=0)
+
+
+TINY_ROWS = {"split": "holdout", "test_size": 0.25, "scale": "columns", "positive": [1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "fixed"),
+    [
+        ("SPAM-L2", "distance", {"alpha": 10.0, "schedule": "thm3"}),
+        ("SOLAM", "gap", {"zeta": 1.0, "radius": 1.0}),
+    ],
+)
+def test_a_rates_error_is_that_of_a_pass_over_drawn_rows(folder, name, error, fixed):
+    """One pass over T rows of the same training part whatever the run, which only draws other rows."""
+    settings = TINY_ROWS | {"fixed": {"published": True, "shuffle": False, **fixed}}
+    split = protocol.make_split("tiny", settings, 0)
+    curve = rates.steps({"values": [20, 40], "error": error}, name, "tiny", settings, 3)
+    assert [x for x, _ in curve] == [20.0, 40.0]
+    drawn = np.random.default_rng([3, 40]).integers(len(split.y), size=40)
+    model = make(name, **settings["fixed"]).fit(split.X[drawn], split.y[drawn])
+    if error == "gap":
+        expected = model.duality_gap(split.X, split.y)
+    else:
+        Z = (split.X[split.y][:, None, :] - split.X[~split.y][None, :, :]).reshape(-1, split.X.shape[1])
+        best = np.linalg.solve(2 * Z.T @ Z / len(Z) + 10.0 * np.eye(Z.shape[1]), 2 * Z.mean(axis=0))
+        expected = np.sum((model.coef_[0] - best) ** 2)
+    assert curve[1][1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_scores_come_near_those_of_the_exact_minimiser(folder):
+    settings = TINY_ROWS | {"fixed": {"published": True, "alpha": 1.0, "gamma": 1.0, "unlabeled_weight": 0.5}}
+    sweep = {"labelled": 20, "unlabelled": 20, "values": [5, 500]}
+    first, last = (y for _, y in rates.iterations(sweep, "QSG-S2AUC", "tiny", settings, 0))
+    assert 0.0 < last < first / 20.0
+
+
+def test_the_time_of_a_step_is_that_of_dense_rows_with_some_columns(folder, monkeypatch):
+    rng, y, seen = np.random.default_rng(0), np.tile([1, 2, 3], 20), []
+    X = np.where(rng.random((60, 9)) < 0.5, rng.random((60, 9)), 0.0)
+    X[:, 7] = 1.0
+    split = protocol.Split(sparse.csr_matrix(X), y == 1, None, None, ())
+    monkeypatch.setattr(rates.protocol, "make_split", lambda *args: split)
+    monkeypatch.setattr(rates, "PASSES", (1, 3))
+    fit = SPAM.fit
+    monkeypatch.setattr(SPAM, "fit", lambda self, X, y: seen.append((self.n_epochs, X, y)) or fit(self, X, y))
+    curve = rates.columns({"values": [1, 4]}, "SPAM-L2", "tiny", {"fixed": {"published": True}}, 0)
+    assert [x for x, _ in curve] == [1.0, 4.0] and all(y > 0.0 for _, y in curve)
+    assert [n for n, _, _ in seen] == 2 * [1, *[1] * rates.REPEATS, *[3] * rates.REPEATS]
+    assert {X.shape for _, X, _ in seen} == {(16, 1), (16, 4)} and all(y.sum() == 8 for _, _, y in seen)
+    assert (seen[0][1] == 1.0).all(), "the column that is never zero comes first"
 
 
 def test_a_figure_of_times_is_drawn_from_a_tables_record(folder, tiny):

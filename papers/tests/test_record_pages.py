@@ -23,6 +23,7 @@ from auclid_papers import (
     pages,
     pairwise,
     published,
+    rates,
     variants,
 )
 
@@ -325,6 +326,7 @@ def test_every_figure_names_its_dataset_and_methods(name, tmp_path):
     dataset, figure = next(iter(drawn.items()))
     words = {node.text for node in drawing(figure, tmp_path).iter(f"{SVG}text")}
     assert {dataset, one.figure["y"], *(method.name for method in one.methods)} <= words
+    assert ("bound" in one.figure) == any(f"in proportion to {bound}" in words for bound in rates.BOUNDS)
 
 
 def test_lines_are_where_the_numbers_are(tmp_path):
@@ -356,7 +358,43 @@ def test_long_ranges_are_logarithmic():
     for factor, scale in ((1.5, "linear"), (5.0, "log")):
         axes = figures.Figure(layout="constrained").add_subplot()
         figures.curves(axes, {"A": points("A", [[(factor**k, 0.5 + 0.01 * k) for k in range(6)]])})
-        assert axes.get_xscale() == scale
+        assert (axes.get_xscale(), axes.get_yscale()) == (scale, "linear")
+        axes = figures.Figure(layout="constrained").add_subplot()
+        figures.curves(axes, {"A": points("A", [[(1.0 + k, factor**-k) for k in range(6)]])})
+        assert (axes.get_xscale(), axes.get_yscale()) == ("linear", scale)
+
+
+def test_a_bound_is_a_line_through_the_first_of_the_last_points():
+    axes, x = figures.Figure(layout="constrained").add_subplot(), 2.0 ** np.arange(8)
+    figures.curves(axes, {"A": points("A", [list(zip(x, 3.0 / x**2, strict=True))])})
+    figures.slope_of(axes, "1/T")
+    bound = axes.lines[-1]
+    np.testing.assert_allclose(bound.get_xdata(), x[2:])
+    np.testing.assert_allclose(bound.get_ydata(), 3.0 / 16.0 * 4.0 / x[2:])
+
+
+@pytest.mark.parametrize(
+    ("slope", "verdict"), [(-1.3, claims.HOLDS), (-0.9, claims.HOLDS), (-0.7, claims.UNKNOWN), (0.0, claims.UNKNOWN)]
+)
+def test_a_rate_holds_where_the_exponent_is_the_bounds_or_lower(tmp_path, slope, verdict):
+    """-0.89 is that of log T / T at these steps; the runs differ by a factor, which leaves no error of an exponent."""
+    one = experiments()["spam-fig-rate"]
+    rows = [
+        {"dataset": dataset.published, "method": "SPAM-L2", "run": run, "x": x, "y": (1 + run) * x**slope}
+        for dataset in one.datasets
+        for run in range(3)
+        for x in map(float, one.sweep["values"])
+    ]
+    Record.of(tmp_path, one).add(rows)
+    found = claims.find(next(claim for claim in claims.claims() if claim.id == "spam-rate"), tmp_path)
+    assert found.verdict == verdict and found.won == (3 if verdict == claims.HOLDS else 0)
+    assert found.median == pytest.approx(slope) and found.exponent == pytest.approx(-0.892, abs=1e-3)
+    assert found.sentence().endswith(f"median {slope:.2f}, the bound's −0.89.".replace("-", "−"))
+
+
+def test_a_rate_without_runs_cannot_be_told(tmp_path):
+    found = claims.find(next(claim for claim in claims.claims() if claim.id == "spam-rate"), tmp_path)
+    assert found.verdict == claims.UNKNOWN and found.sentence() == ""
 
 
 def test_a_page_has_its_figures(tmp_path):
@@ -469,9 +507,16 @@ def test_methods_are_compared_on_the_runs_that_both_have():
 
 
 def test_markdown_prints_text_as_it_is():
-    text = "a|b *c* `d` _e_ sector_v2 \\ [1](2) [3] <i>"
-    printed = "a\\|b \\*c\\* \\`d\\` \\_e\\_ sector_v2 \\\\ [1]\\(2) [3] &lt;i>"
+    text = "a|b *c* `d _e_ sector_v2 \\ [1](2) [3] <i>"
+    printed = "a\\|b \\*c\\* \\`d \\_e\\_ sector_v2 \\\\ [1]\\(2) [3] &lt;i>"
     assert markdown.escape(text) == markdown.escape(markdown.escape(text)) == printed
     python_markdown = pytest.importorskip("markdown")
     html = python_markdown.markdown(markdown.escape(text), extensions=["tables"])
-    assert html == "<p>a|b *c* `d` _e_ sector_v2 \\ [1](2) [3] &lt;i&gt;</p>"
+    assert html == "<p>a|b *c* `d _e_ sector_v2 \\ [1](2) [3] &lt;i&gt;</p>"
+
+
+def test_backquotes_hold_code_but_no_html_and_no_end_of_a_cell():
+    assert markdown.escape("so `f(*x)` is, not *x*") == "so `f(*x)` is, not \\*x\\*"
+    for inside in ("<b>", "a|b"):
+        escaped = markdown.escape(f"`{inside}`")
+        assert escaped.startswith("\\`") and "<" not in escaped and "|" not in escaped.replace("\\|", "")

@@ -14,6 +14,7 @@ from auclid_papers.comparison import METRICS
 from auclid_papers.definitions import experiments, package_text
 from auclid_papers.markdown import TEXTS, bullets, counted, heading, signed, table
 from auclid_papers.overview import PAPERS
+from auclid_papers.rates import BOUNDS, exponent, fitted
 from auclid_papers.record import Record
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told here"
@@ -41,6 +42,11 @@ class Claim(NamedTuple):
     only: tuple[str, ...] = ()
     why: str = ""
 
+    @property
+    def bound(self) -> str:
+        """What the curve of its figure is of the order of; empty where methods are compared."""
+        return str(experiments()[self.experiment].figure.get("bound", "")) if self.experiment else ""
+
 
 class Finding(NamedTuple):
     """What the record says about a claim."""
@@ -50,8 +56,9 @@ class Finding(NamedTuple):
     compared: int = 0
     datasets: int = 0
     runs: int = 0  # the fewest of a method on a dataset
-    median: float = float("nan")  # of the differences, in favour of the claim
+    median: float = float("nan")  # of the differences, in favour of the claim, or of the exponents
     lost: tuple[str, ...] = ()  # the datasets of the comparisons that were not won
+    exponent: float = float("nan")  # of the bound
 
     @property
     def is_enough(self) -> bool:
@@ -63,12 +70,16 @@ class Finding(NamedTuple):
         """Whether the claim holds here."""
         if not self.is_enough:
             return UNKNOWN
-        return HOLDS if self.won >= self.claim.need * self.compared else FAILS
+        if self.won >= self.claim.need * self.compared:
+            return HOLDS
+        return UNKNOWN if self.claim.bound else FAILS
 
     def sentence(self) -> str:
         """The figure that decides it."""
         if not self.compared:
             return self.claim.why
+        if self.claim.bound:
+            return self._rate()
         unit = " s" if self.claim.measure in ("seconds", "time") else ""
         word = "Faster" if unit else "Better"
         word = f"At most {self.claim.margin:g} worse" if self.claim.margin else word
@@ -82,6 +93,14 @@ class Finding(NamedTuple):
         if self.verdict == FAILS:
             return f"{text} Lost on {', '.join(self.lost)}. {self.claim.why}".strip()
         return text
+
+    def _rate(self) -> str:
+        """The sentence of a claim with a bound."""
+        text = (
+            f"The exponent is the bound's or lower on {self.won} of {counted(self.compared, 'dataset')}, "
+            f"{counted(self.runs, 'run')} or more of each; median {self.median:.2f}, the bound's {self.exponent:.2f}."
+        ).replace("-", "−")
+        return f"{text} {self.claim.why}".strip()
 
 
 @cache
@@ -132,6 +151,8 @@ def find(claim: Claim, record: str | Path) -> Finding:
     for (dataset, method), some in rows.groupby(["dataset", "method"]):
         if not claim.only or dataset in claim.only:
             parts[str(dataset), str(method)] = some
+    if claim.bound:
+        return _rates(claim, {dataset: some for (dataset, method), some in parts.items() if method in claim.ours})
     datasets = sorted({dataset for dataset, _ in parts})
     pairs = [
         (parts[dataset, ours], parts[dataset, rival])
@@ -145,6 +166,17 @@ def find(claim: Claim, record: str | Path) -> Finding:
     median = float(pd.Series(differences, dtype=float).median())
     won, kinds = len(pairs) - len(lost), tuple(dict.fromkeys(lost))
     return Finding(claim, won, len(pairs), len(set(compared)), runs, median, kinds)
+
+
+def _rates(claim: Claim, curves: dict[str, pd.DataFrame]) -> Finding:
+    """The exponents of a method on each dataset against that of a bound at the same points."""
+    found = {dataset: fitted(points) for dataset, points in curves.items()}
+    x = np.unique(np.concatenate([points["x"] for points in curves.values()] or [np.array([])]))
+    bound = exponent(x, BOUNDS[claim.bound](x)) if len(x) else float("nan")
+    lost = tuple(dataset for dataset, (slope, error) in found.items() if slope > bound + 2.0 * error)
+    runs = min((points["run"].nunique() for points in curves.values()), default=0)
+    median = float(pd.Series([slope for slope, _ in found.values()], dtype=float).median())
+    return Finding(claim, len(found) - len(lost), len(found), len(found), runs, median, lost, bound)
 
 
 def page(record: str | Path) -> tuple[str, list[str]]:
@@ -162,9 +194,3 @@ def page(record: str | Path) -> tuple[str, list[str]]:
         heads = ["the paper claims", "where", "verdict", "what decides it"]
         blocks += [heading(title), table(pd.DataFrame(rows, columns=heads))]
     return "What the papers claim, and what we found", [*blocks, heading("Rules"), bullets(TEXTS["claims"]["rules"])]
-
-
-def counts(record: str | Path) -> dict[str, Any]:
-    """The number of claims with each verdict."""
-    found = [find(claim, record).verdict for claim in claims()]
-    return {verdict: found.count(verdict) for verdict in (HOLDS, FAILS, UNKNOWN)}

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from auclid.io import replacing
 from auclid_papers.definitions import Experiment
+from auclid_papers.rates import BOUNDS, LAST
 
 STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "auclid", "font.size": 9.0, "axes.grid": True, "grid.alpha": 0.3}
 """Text stays text in the SVG files, and the same data gives the same file."""
@@ -31,6 +32,10 @@ def draw(one: Experiment, rows: pd.DataFrame) -> dict[str, Figure]:
                 labels = {f"{axis}label": one.figure.get(axis, "") for axis in "xy"}
                 axes = figure.add_subplot(title=dataset.published, **labels)
                 {"curve": curves, "box": boxes}[one.kind](axes, groups)
+                if "bound" in one.figure:
+                    slope_of(axes, one.figure["bound"])
+                if one.kind == "curve":
+                    figure.legend(loc="outside lower center", ncols=3)
             drawn[dataset.published] = figure
     return drawn
 
@@ -51,15 +56,22 @@ def mean_curve(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def curves(axes: Any, groups: dict[str, pd.DataFrame]) -> None:
-    """A line for each method: the mean of its runs, in a band of one standard deviation."""
+    """A line for each method: the mean of its runs, in a band of one standard deviation, above zero."""
     means = {name: mean_curve(rows) for name, rows in groups.items()}
     for name, curve in means.items():
         (line,) = axes.plot(curve["x"], curve["y"], label=name, gid=f"curve {name}")
-        low = (curve["y"] - curve["std"]).clip(lower=0.0)
+        low = np.maximum(curve["y"] - curve["std"], curve["y"] / 10.0)
         axes.fill_between(curve["x"], low, curve["y"] + curve["std"], color=line.get_color(), alpha=0.15, linewidth=0)
-    if _is_wide(pd.concat([curve["x"] for curve in means.values()])):
-        axes.set_xscale("log")
-    axes.figure.legend(loc="outside lower center", ncols=3)
+    for axis, scale in (("x", axes.set_xscale), ("y", axes.set_yscale)):
+        if _is_wide(pd.concat([curve[axis] for curve in means.values()])):
+            scale("log")
+
+
+def slope_of(axes: Any, bound: str) -> None:
+    """A dashed line in proportion to a bound, from the first of the points that the first curve's exponent is of."""
+    axes.set(xscale="log", yscale="log")
+    x, y = (values[-LAST:] for values in axes.lines[0].get_data())
+    axes.plot(x, y[0] * BOUNDS[bound](x) / BOUNDS[bound](x[0]), "--", color="0.4", label=f"in proportion to {bound}")
 
 
 def boxes(axes: Any, groups: dict[str, pd.DataFrame]) -> None:

@@ -14,8 +14,8 @@ from auclid_papers.definitions import package_text
 TEXTS = tomllib.loads(package_text("texts.toml"))
 """Fixed texts of the pages."""
 
-URL = re.compile(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])")
-"""A URL in a sentence, without the punctuation behind it."""
+KEPT = re.compile(r"(https?://[^\s<>\"]*[^\s<>\".,;:)]|`[^`|<]+`)")
+"""A URL in a sentence, without the punctuation behind it, or code."""
 
 SPECIAL = re.compile(r"[\\`*|]|(?<=\])\(|(?<!\w)_|_(?!\w)")
 """Characters that Markdown does not print as they are. A bracket is one only where it would begin a link's address."""
@@ -26,18 +26,19 @@ class Markdown(str):
 
 
 def escape(text: str) -> Markdown:
-    r"""Plain text as Markdown that prints it, with URLs as links.
+    r"""Plain text as Markdown that prints it, with URLs as links and what stands in backquotes as code.
 
     Examples
     --------
     >>> from auclid_papers.markdown import escape
-    >>> escape("a|b *c* sector_v2, see https://example.org.")
-    'a\\|b \\*c\\* sector_v2, see <https://example.org>.'
+    >>> escape("a|b *c* sector_v2, see `f(*x)` and https://example.org.")
+    'a\\|b \\*c\\* sector_v2, see `f(*x)` and <https://example.org>.'
     """
     if isinstance(text, Markdown):
         return text
-    parts = [SPECIAL.sub(r"\\\g<0>", part).replace("<", "&lt;") for part in URL.split(text)]
-    parts[1::2] = [f"<{url}>" for url in URL.findall(text)]
+    parts = KEPT.split(text)
+    parts[::2] = [SPECIAL.sub(r"\\\g<0>", part).replace("<", "&lt;") for part in parts[::2]]
+    parts[1::2] = [part if part.startswith("`") else f"<{part}>" for part in parts[1::2]]
     return Markdown("".join(parts))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from auclid import AUCClassifier, Kernelized, algorithms, baselines, make
+from auclid import AUCClassifier, Kernelized, baselines, make
 from auclid.baselines import scores
 from auclid.metrics import operating_point, partial_auc, roc_auc
 from auclid_papers import protocol
@@ -30,11 +30,6 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {"AUCClassifier": AUCClassifier}
 
 MAX_FPR = 0.1
 """The false-positive rate up to which the partial AUC is taken."""
-
-
-def method_names() -> set[str]:
-    """Every method that a TOML file may name."""
-    return {method.name for method in algorithms()} | set(BASELINES) | set(ESTIMATORS)
 
 
 def is_installed(name: str) -> bool:

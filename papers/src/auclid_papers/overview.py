@@ -112,8 +112,8 @@ def details(frame: pd.DataFrame) -> tuple[str, list[str]]:
     different = [heading(DIFFERENT), TEXTS["index"]["unused"], bullets(unused)]
     blocks = [
         " ".join(filter(None, lead)),
-        heading("Pages"),
-        _pages_table(frame),
+        heading("Paper by paper"),
+        _papers_table(frame),
         heading("Same and other data"),
         _data_table(frame),
         *variants.causes_section(frame),
@@ -138,8 +138,8 @@ def _by_data(frame: pd.DataFrame) -> str:
     return f"Met or beaten {', '.join(parts)}." if parts else ""
 
 
-def _pages_table(frame: pd.DataFrame) -> str:
-    """The pages, with the number of values of each status."""
+def _papers_table(frame: pd.DataFrame) -> str:
+    """The papers, with the number of values of each status."""
     heads = {"judged": "counted", "met": "met", "better": "beaten", "worse": "missed", "not counted": "not counted",
              "times": "times", "missing": "no data"}  # fmt: skip
     rows = []
@@ -147,7 +147,6 @@ def _pages_table(frame: pd.DataFrame) -> str:
         mine = frame[frame["paper"] == paper]
         numbers = [len(mine), *tally(mine)[list(heads)]]
         rows.append([link(slug(paper), title), *(f"{number:,}" for number in numbers)])
-    rows += [[link(name, title), *[""] * (len(heads) + 1)] for name, title in OTHER_PAGES.items()]
     return table(pd.DataFrame(rows, columns=["paper", "values", *heads.values()], dtype=object))
 
 

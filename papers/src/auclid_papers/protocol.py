@@ -85,6 +85,18 @@ def subsample(rows: np.ndarray, y: np.ndarray, most: int | None, seed: int) -> n
     return train_test_split(rows, train_size=most, random_state=seed, stratify=y[rows])[0]
 
 
+def hide_labels(split: Split, labelled: int, unlabelled: int, run: int) -> tuple[Any, np.ndarray]:
+    """Some of the training rows with most labels replaced by -1; at least two rows of each class keep theirs."""
+    order = np.random.default_rng(run).permutation(len(split.y))
+    pos, neg = order[split.y[order]], order[~split.y[order]]
+    if min(len(pos), len(neg), labelled // 2) < 2:
+        got = f"{len(pos)} positives, {len(neg)} negatives and {labelled} labels"
+        raise ValueError(f"Few labels expect two rows of each class at least, all labelled; got {got}.")
+    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))
+    order = np.concatenate([order[first], order[~first]])[: labelled + unlabelled]
+    return split.X[order], np.where(np.arange(len(order)) < labelled, split.y[order].astype(int), -1)
+
+
 def row_norm(X: Any) -> float:
     """The root mean square of the Euclidean norms of the rows."""
     squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)

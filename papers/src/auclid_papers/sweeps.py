@@ -17,10 +17,9 @@ from sklearn.model_selection import StratifiedKFold
 from auclid import Kernelized, KMeansNystroem, LeastSquaresAUCCV
 from auclid.baselines import scores
 from auclid.metrics import roc_auc
-from auclid_papers import methods, protocol
+from auclid_papers import methods, protocol, rates
 from auclid_papers.definitions import Dataset, Experiment, Method, Settings
-
-Point = tuple[float | None, float]
+from auclid_papers.rates import Point
 
 
 def points(one: Experiment, dataset: Dataset, method: Method, settings: Settings, run: int) -> list[Point]:
@@ -72,18 +71,6 @@ def _ratio(sweep: Settings, name: str, dataset: str, settings: Settings, run: in
 
 GAMMAS = tuple(2.0**k for k in range(-3, 4))
 LANDMARKS = 200
-
-
-def hide_labels(split: protocol.Split, labelled: int, unlabelled: int, run: int) -> tuple[Any, np.ndarray]:
-    """Some of the training rows with most labels replaced by -1; at least two rows of each class keep theirs."""
-    order = np.random.default_rng(run).permutation(len(split.y))
-    pos, neg = order[split.y[order]], order[~split.y[order]]
-    if min(len(pos), len(neg), labelled // 2) < 2:
-        got = f"{len(pos)} positives, {len(neg)} negatives and {labelled} labels"
-        raise ValueError(f"Few labels expect two rows of each class at least, all labelled; got {got}.")
-    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))
-    order = np.concatenate([order[first], order[~first]])[: labelled + unlabelled]
-    return split.X[order], np.where(np.arange(len(order)) < labelled, split.y[order].astype(int), -1)
 
 
 def choose_gamma(X: Any, y: np.ndarray) -> float:
@@ -177,7 +164,7 @@ def _closed_form_auc(name: str, choices: list[Settings], X: Any, y: np.ndarray, 
 def _semi(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
     """Test AUC with few labels: one value a run, for a box plot."""
     split = protocol.make_split(dataset, settings, run)
-    X, y = hide_labels(split, sweep["labelled"], sweep["unlabelled"], run)
+    X, y = protocol.hide_labels(split, sweep["labelled"], sweep["unlabelled"], run)
     if name == "PNU-AUC" and settings["grid"]:  # the paper gives it the true share of positives
         settings = settings | {"fixed": {"prior": float(split.y.mean())}}
     model = (_tuned if settings["grid"] else _semi_supervised)(name, X, y, settings, run).fit(X, y)
@@ -190,7 +177,7 @@ def _unlabelled(sweep: Settings, name: str, dataset: str, settings: Settings, ru
     curve: list[Point] = []
     most = len(split.y) - sweep["labelled"]
     for unlabelled in sorted({min(value, most) for value in sweep["values"]}):
-        X, y = hide_labels(split, sweep["labelled"], unlabelled, run)
+        X, y = protocol.hide_labels(split, sweep["labelled"], unlabelled, run)
         model = _semi_supervised(name, X, y, settings, run)
         if not curve:
             clone(model).fit(X, y)  # compile before timing
@@ -206,5 +193,8 @@ SWEEPS: dict[str, Callable[..., list[Point]]] = {
     "ratio": _ratio,
     "semi": _semi,
     "unlabelled": _unlabelled,
+    "steps": rates.steps,
+    "iterations": rates.iterations,
+    "columns": rates.columns,
 }
 """What a figure's x axis may be."""
