@@ -1,6 +1,7 @@
 """What is in a file comes out of it, whatever its format; what cannot be used is told in a sentence."""
 
 import bz2
+import gc
 import gzip
 import lzma
 import sys
@@ -184,6 +185,15 @@ def test_objects_in_npz_are_not_unpickled(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.array([[object()]]), y=np.array([1]))
     with pytest.raises(DataError, match="must hold arrays"):
         read_table(tmp_path / "a.npz")
+
+
+def test_a_damaged_archive_is_closed(tmp_path, recwarn):
+    np.savez(tmp_path / "a.npz", X=np.ones((50, 3)), y=np.arange(50) % 2)
+    write(tmp_path / "cut.npz", (tmp_path / "a.npz").read_bytes()[:600])
+    with pytest.raises(DataError, match="must hold arrays"):
+        read_table(tmp_path / "cut.npz")
+    gc.collect()
+    assert not recwarn  # no file is left to the garbage collector
 
 
 def test_catalogue_knows_the_embedded_table():

@@ -142,7 +142,8 @@ class Npz(Arrays):
 
 def load_npz(path: Path, names: Sequence[str]) -> tuple[Any, dict[str, np.ndarray]]:
     """X of an archive, and those of the named arrays that it has."""
-    with np.load(path, allow_pickle=False) as file:
+    # np.load leaves a file that it opened itself open where the archive is damaged.
+    with path.open("rb") as archive, np.load(archive, allow_pickle=False) as file:
         X = sparse.load_npz(path) if "indptr" in file.files else file["X"]
         parts = {name: file[name] for name in names if name in file.files}
     return check_csr(X, "its matrix").tocsr() if sparse.issparse(X) else X, parts
