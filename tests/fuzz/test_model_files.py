@@ -374,6 +374,13 @@ HANGS = {
     "degrees": (PolynomialFeatures(), X, "PolynomialFeatures", "_max_degree", 10**8),
     "a degree": (PolynomialFeatures(), X, "PolynomialFeatures", "degree", 10**8),
     "columns to name": (Normalizer(), X, "Normalizer", "n_features_in_", 10**9),
+    "columns to name, counted": (
+        StandardScaler(with_mean=False, with_std=False),
+        X,
+        "StandardScaler",
+        "n_features_in_",
+        10**9,
+    ),
     "components to name": (LinearDiscriminantAnalysis(), X, "LinearDiscriminantAnalysis", "_n_features_out", 10**9),
     "outputs to name": (StackingClassifier([("a", LINEAR)]), X, "StackingClassifier", "_n_feature_outs", [10**9]),
     "classes to sum over": (DummyClassifier(), X, "DummyClassifier", "n_classes_", 10**9),

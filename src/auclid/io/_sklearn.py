@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
+import numpy as np
 import sklearn
 
 from auclid.io._container import ModelFileError, check_stored, parse_json
@@ -153,7 +154,8 @@ def _check_feature_count(value: Any) -> None:
     name, attributes = type(value).__name__, vars(value)
     d = attributes.get("n_features_in_", 0)
     per_feature = (key for key, spec in specifications(name).items() if re.search(r"\[(.*,)?d\]", spec))
-    if d > MAX_UNTIED_FEATURES and all(attributes.get(key) is None for key in per_feature):
+    learnt = (attributes.get(key) for key in per_feature)
+    if d > MAX_UNTIED_FEATURES and all(x is None or np.isscalar(x) for x in learnt):  # a count is one number for all
         raise ModelFileError(f"its {name} claims {d} features; at most {MAX_UNTIED_FEATURES} are believed.")
 
 
