@@ -69,10 +69,11 @@ coverage: $(VENV)/.ready-dev  ## lines reached with the kernels run as plain Pyt
 	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -m "not long and not jit" tests papers/tests
 	$(PY) -m coverage report
 
-bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing its ratios
-	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
-		echo "== $$script"; $(PY) $$script; \
-	done
+bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing its ratios, and what it took
+	@failed=; for script in $(sort $(wildcard benchmarks/bench_*.py)); do \
+		echo "== $$script"; start=$$(date +%s); $(PY) $$script || failed="$$failed $$script"; \
+		echo "== $$(($$(date +%s) - start)) s"; \
+	done; test -z "$$failed" || { echo "These failed:$$failed"; exit 1; }
 
 docs: $(VENV)/.ready-docs  ## run the gallery, build the site into site/, check links, spelling and pages in a browser
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict

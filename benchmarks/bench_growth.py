@@ -1,7 +1,7 @@
 """How the time of a whole fit grows: exponents by rows, from 10^4 on, and by columns, from 10^2 to 10^5.
 
 `python benchmarks/bench_growth.py [--most 1000000] [METHOD ...]`. Rows: 10 dense float32 columns, up to --most rows
-(10^7 by default: 12 minutes). Columns: 10,000 sparse rows of 20 entries. One epoch of what makes several. The exponent
+(10^7 take 12 minutes). Columns: 10,000 sparse rows of 20 entries. One epoch of what makes several. The exponent
 is that of the last factor of ten: what lies before it is mostly the cost of a call.
 """
 
@@ -78,7 +78,7 @@ def grow(name, sizes, make_table, of):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("methods", nargs="*", default=METHODS)
-    parser.add_argument("--most", type=int, default=10**7)
+    parser.add_argument("--most", type=int, default=10**6)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = [10**k for k in range(4, int(np.log10(args.most)) + 1)]

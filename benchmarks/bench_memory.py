@@ -1,6 +1,7 @@
-"""Peak memory of whole fits beyond X: each in a process of its own, against 64 MB + 40 bytes a row + O(d^2).
+"""Peak memory of whole fits beyond X: each in a process of its own, against 64 MB + 40 bytes a row + O(d^2); and the
+resident memory of `auclid fit --memory 20MB` on files of 10^6 x 20.
 
-`python benchmarks/bench_memory.py --command`: the resident memory of `auclid fit --memory 20MB` on files of 10^6 x 20.
+`python benchmarks/bench_memory.py [--command | MODEL ...]`: the second alone, or the first for these models alone.
 """
 
 import os
@@ -36,7 +37,7 @@ model.fit(X, label)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
-MODELS = [name for name in sys.argv[1:] if name != "--command"] or [
+MODELS = sys.argv[1:] or [
     "LeastSquaresAUC()",
     "LeastSquaresAUCCV()",
     "SPAM(n_epochs=1)",
@@ -86,8 +87,9 @@ def command_peaks():
 
 def main():
     """Print a line a model and shape."""
-    if "--command" in sys.argv:
+    if len(sys.argv) == 1 or "--command" in sys.argv:
         command_peaks()
+    if "--command" in sys.argv:
         return
     for kind, n, d in SHAPES:
         for name in MODELS:

@@ -1,10 +1,10 @@
-"""Scorecard's fit on covtype (465k × 54, 12 knots) against LightGBM, EBM and a dense LeastSquaresAUCCV; and its memory.
+"""Scorecard's fit beside LightGBM, EBM and a dense LeastSquaresAUCCV; and its memory.
 
-`python benchmarks/bench_scorecard.py [--rows 0] [--ebm] [--memory]`; EBM takes many minutes, so it is only run when
-asked for (`pip install interpret-core`), once, and stopped when the bar is met twice over. All contenders have one
-thread. The dense table has as many columns as the scorecard has coefficients.
-`python benchmarks/bench_scorecard.py --tables [--most 10000]`: the defaults in seconds of the processor, on all tables
-of at most 200 columns, capped at so many rows, and on those of more than 50,000 rows.
+`python benchmarks/bench_scorecard.py [--most 10000] [--rows 0] [--ebm] [PART ...]` with PART of tables, covtype,
+memory; all by default. tables: the defaults in seconds of the processor, on all tables of at most 200 columns, capped
+at so many rows, and on those of more than 50,000 rows. covtype: 465k × 54, 12 knots; EBM takes many minutes, so it is
+only run when asked for (`pip install interpret-core`), once, and stopped when the bar is met twice over. All contenders
+have one thread. The dense table has as many columns as the scorecard has coefficients. memory: of the fit on covtype.
 
 What was tried for the defaults, against the version before, in turn, on 41 small tables (one split). Kept, .83 of the
 time (median ratio 2.16 to 1.80; large tables 1.88 to 1.03), the same cards: kernels that count no references (a cell
@@ -99,7 +99,7 @@ def apart(code, X, y, most=None):
         return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=most).stdout)
 
 
-def memory(X, y, pairs):
+def memory_of_fit(X, y, pairs):
     """Megabytes of the highest mark of a process after a fit, less what it held before (X, and loaded kernels).
 
     Linux's own mark of this process: getrusage would give that of the process it was started by, if higher.
@@ -126,39 +126,32 @@ def default_times(names, most, bar):
     print(f"median of {len(ratios)} tables: ratio {middle:.2f}  bar {bar:.2f}  {'met' if middle <= bar else 'MISSED'}")
 
 
-def all_tables(most):
+def tables(options):
     """The defaults on small and on large tables."""
-    default_times(narrow(), most, 2.0)
+    default_times(narrow(), options.most, 2.0)
     large = [name for name in narrow() if main_part(name)[0].shape[0] > LARGE_ROWS]
     default_times(large, 0, 1.0)
 
 
-def main():
-    """Print each ratio with its bar."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=0)
-    parser.add_argument("--ebm", action="store_true")
-    parser.add_argument("--memory", action="store_true", help="nothing but the memory")
-    parser.add_argument("--tables", action="store_true", help="nothing but the defaults on all tables")
-    parser.add_argument("--most", type=int, default=10_000)
-    options = parser.parse_args()
-    require_data()
-    if options.tables:
-        all_tables(options.most)
-        return
+def covtype_rows(rows):
+    """So many training rows of covtype, or all, and their labels."""
     X, y, _, _ = split("covtype", scale=False)
-    rows = options.rows or len(y)
-    X, y = np.ascontiguousarray(X[:rows]), y[:rows]
-    if not options.memory:
-        times(X, y, options.ebm)
+    rows = rows or len(y)
+    return np.ascontiguousarray(X[:rows]), y[:rows]
+
+
+def memory(options):
+    """What fits on covtype hold, with and without pairs."""
+    X, y = covtype_rows(options.rows)
     for pairs in (0, "auto"):
-        used = memory(X, y, pairs)
+        used = memory_of_fit(X, y, pairs)
         word = "met" if used <= 300 else "MISSED"
         print(f"memory of the fit, interactions={pairs!r}: {used:.0f} MB  bar 300  {word}")
 
 
-def times(X, y, with_ebm):
-    """The ratios of times."""
+def covtype(options):
+    """The ratios of times on covtype."""
+    X, y = covtype_rows(options.rows)
     rows = len(y)
     plain, paired = (Scorecard(n_knots=KNOTS, interactions=pairs) for pairs in (0, "auto"))
     size = plain.fit(X, y)._card.basis.size
@@ -171,8 +164,24 @@ def times(X, y, with_ebm):
     report(work, "LightGBM, 200 trees", took[0], took[2], 0.5)
     report(f"{work}, pairs", "LightGBM, 200 trees", took[1], took[2], 1.5)
     report(work, f"LeastSquaresAUCCV, dense, {size} columns", took[0], took[3], 1.5)
-    if with_ebm:
+    if options.ebm:
         report(work, "EBM without interactions", took[0], ebm_seconds(X, y, 2.0 * took[0] / 0.02), 0.02)
+
+
+PARTS = {"tables": tables, "covtype": covtype, "memory": memory}
+
+
+def main():
+    """Print each ratio with its bar."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--ebm", action="store_true")
+    parser.add_argument("--most", type=int, default=10_000)
+    options = parser.parse_args()
+    require_data()
+    for part in options.parts or PARTS:
+        PARTS[part](options)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""What it costs to begin: the import, the first fit of a process, and the very first one, which has to compile.
+"""What it costs to begin: the import, the first fit of a process, and the very first one, which has to compile; and
+what an installation takes.
 
-`python benchmarks/bench_start.py [NAME ...]`: the first fits of these methods, or of all, which takes minutes. Seconds
-of the processor, on one thread, Numba imported before. What Numba's compiler takes of a first fit is printed beside it:
-its own work in Python, and LLVM's.
+`python benchmarks/bench_start.py [NAME ...]`: the first fits of these methods, by default of those with a bar of their
+own; `all` for every method, which takes minutes. Seconds of the processor, on one thread, Numba imported before. What
+Numba's compiler takes of a first fit is printed beside it: its own work in Python, and LLVM's.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 
 FIRST = """
 import time, warnings
@@ -106,6 +109,20 @@ def main(names):
         print(f"(or by `auclid warm`) {warm[0]:.2f} s, {verdict(warm[0], 0.5)}", flush=True)
 
 
+def installed(name, seen):
+    """Bytes of a distribution and of those that it needs, extras aside."""
+    seen.add(name)
+    found = metadata.distribution(name)
+    size = sum(file.locate().stat().st_size for file in found.files or [] if file.locate().is_file())
+    needs = {re.match(r"[\w.-]+", line).group() for line in plain(found.requires)}
+    return size + sum(installed(need, seen) for need in sorted(needs - seen) if need not in seen)
+
+
+def plain(requires):
+    """Requirements without a condition."""
+    return [line for line in requires or [] if ";" not in line]
+
+
 def all_names():
     """Every method, and the estimators that have no name among them."""
     from auclid.registry import METHODS
@@ -114,4 +131,5 @@ def all_names():
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or all_names())
+    main(all_names() if sys.argv[1:] == ["all"] else sys.argv[1:] or list(COLD))
+    print(f"installed size of the core, its dependencies too: {installed('auclid', set()) / 2**20:.0f} MB")

@@ -1,17 +1,14 @@
 """The table of speeds that users feel: whole fits against named peers, in one run, each with its bar.
 
-`python benchmarks/bench_table.py [ITEM ...]` with ITEM of covtype, a9a, mnist, news20, kernels, metrics, start; all by
+`python benchmarks/bench_table.py [ITEM ...]` with ITEM of covtype, a9a, mnist, news20, kernels, metrics; all by
 default. Ratios are of the shortest of several runs in turn, kernels compiled before.
 """
 
-import re
 import subprocess
 import sys
 import warnings
 from functools import cache
-from importlib import metadata
 
-import bench_start
 import numpy as np
 from clock import best, report
 from sklearn.kernel_approximation import Nystroem
@@ -128,27 +125,7 @@ def metrics():
         in_turn("roc_auc_score", lambda y=y, s=s: roc_auc_score(y, s), lines, 3)
 
 
-def start():
-    """Imports, first fits, and what an installation takes."""
-    bench_start.main(bench_start.COLD)
-    print(f"installed size of the core, its dependencies too: {installed('auclid', set()) / 2**20:.0f} MB")
-
-
-def installed(name, seen):
-    """Bytes of a distribution and of those that it needs, extras aside."""
-    seen.add(name)
-    found = metadata.distribution(name)
-    size = sum(file.locate().stat().st_size for file in found.files or [] if file.locate().is_file())
-    needs = {re.match(r"[\w.-]+", line).group() for line in plain(found.requires)}
-    return size + sum(installed(need, seen) for need in sorted(needs - seen) if need not in seen)
-
-
-def plain(requires):
-    """Requirements without a condition."""
-    return [line for line in requires or [] if ";" not in line]
-
-
-ITEMS = (covtype, a9a, mnist, news20, kernels, metrics, start)
+ITEMS = (covtype, a9a, mnist, news20, kernels, metrics)
 
 
 def main():
@@ -156,7 +133,7 @@ def main():
     chosen = sys.argv[1:] or [item.__name__ for item in ITEMS]
     for item in ITEMS:
         if item.__name__ in chosen:
-            if folder() is None and item not in (metrics, start):
+            if folder() is None and item is not metrics:
                 print(f"{item.__name__} is skipped: set AUCLID_DATA to the folder with the benchmark tables")
             else:
                 item()
