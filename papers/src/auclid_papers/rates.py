@@ -37,7 +37,7 @@ def exponent(x: np.ndarray, y: np.ndarray) -> float:
     >>> round(exponent([1, 2, 4, 8], [8, 4, 2, 1]), 6)
     -1.0
     """
-    return linear_regression(np.log(x)[-LAST:], np.log(y)[-LAST:]).slope
+    return float(linear_regression(np.log(x)[-LAST:], np.log(y)[-LAST:]).slope)
 
 
 def fitted(points: pd.DataFrame) -> tuple[float, float]:
