@@ -160,3 +160,10 @@ def test_help_shows_short_types_and_then_the_summary(function):
     signature, _, rest = said.partition("\n    " + function.__doc__.splitlines()[0].strip())
     assert "ArrayLike" in signature and "numpy._typing" not in signature and rest
     assert signature.count("(") == signature.count(")")
+
+
+def test_a_column_of_figures_is_one_though_its_first_cell_is_empty():
+    from auclid._page import table
+
+    shown = table("t", [{"model": "a", "auc": "", "none": ""}, {"model": "b", "auc": "0.9", "none": ""}])
+    assert "<th>auc</th>" in shown and "none" not in shown and "<td>0.9</td>" in shown

@@ -71,9 +71,10 @@ def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
 
     Notebooks set cells to the right: words are set to the left here.
     """
-    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    first = {name: next((row[name] for row in rows if row[name]), "") for name in rows[0]}
+    names = [name for name, value in first.items() if value]
     left = ' style="text-align: left"'
-    kind = {name: "" if DISPLAYED_NUMBER.match(rows[0][name]) else left for name in names}
+    kind = {name: "" if DISPLAYED_NUMBER.match(first[name]) else left for name in names}
     head = "".join(f"<th{kind[name]}>{escape(name)}</th>" for name in names)
     lines = ("".join(f"<td{kind[name]}>{escape(row[name])}</td>" for name in names) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)

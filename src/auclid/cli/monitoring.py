@@ -24,13 +24,16 @@ from auclid.errors import DataError, missing_label
 from auclid.io import replacing
 from auclid.monitoring import MonitorReport, Period, Profile
 from auclid.monitoring.profiles import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
-from auclid.monitoring.report import ScoredRows, assess
+from auclid.monitoring.report import OUTSIDE_NOTED, ScoredRows, assess
 from auclid.validation import names_known
 
 ALARM = 3
 """The exit code where something calls for action."""
 
-NO_NOTES = "No column has new levels, numbers outside of its earlier range, or missing cells where it had none."
+NO_NOTES = (
+    "None of the {} columns compared has new levels, missing cells where it had none, or more than {:.0%} of rows "
+    "outside of its earlier range."
+)
 
 
 class MonitoringOptions(NamedTuple):
@@ -176,7 +179,7 @@ def _tell(report: MonitorReport, output: Path) -> None:
 
 def page(report: MonitorReport, source: str, positive: str | None) -> str:
     """The report as one HTML file; ``positive`` is None of a model that ranks ordered rows."""
-    alarms = report.alarms
+    alarms, nothing = report.alarms, NO_NOTES.format(len(report.columns), OUTSIDE_NOTED)
     body = filled(
         "monitor.html",
         source=escape(source),
@@ -192,7 +195,7 @@ def page(report: MonitorReport, source: str, positive: str | None) -> str:
         chart_note=escape(_chart_note(report)),
         alerts=_figure("share of alerts", report.periods, "alert_rate", report.alert_rate_before),
         periods="".join(map(_period_line, report.periods)),
-        notes="".join(f"<li>{escape(note)}</li>" for note in report.notes or [NO_NOTES]),
+        notes="".join(f"<li>{escape(note)}</li>" for note in report.notes or [nothing]),
     )
     return whole_page(f"auclid monitor: {escape(source)}", body)
 

@@ -28,6 +28,9 @@ from auclid.monitoring.profiles import (
 from auclid.ordered._meta import ranks_order
 from auclid.validation import decoded_parts, own_labels
 
+OUTSIDE_NOTED = 0.01
+"""The share of rows outside of a column's earlier range above which a note names the column."""
+
 PSI_DRIFT = 0.1
 """The population stability index from which on a change that is significant also counts as large enough to matter."""
 
@@ -338,7 +341,7 @@ def _notes(drifts: Sequence[ColumnDrift]) -> list[str]:
             names = ", ".join(map(repr, each.unseen[:3])) + (" …" if len(each.unseen) > 3 else "")
             share = f"{each.unseen_share:.1%}"
             said.append(f"{each.name} has levels that were not seen before, in {share} of rows: {names}.")
-        if each.outside_share > 0.01:
+        if each.outside_share > OUTSIDE_NOTED:
             said.append(f"{each.name} is outside of its earlier range in {each.outside_share:.1%} of rows.")
         if each.missing and not each.missing_before:
             said.append(f"{each.name} is missing in {each.missing:.1%} of rows, and never was before.")
