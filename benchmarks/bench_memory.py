@@ -30,7 +30,7 @@ def made(n):
             X[a : a + 2000] = small[: len(X[a : a + 2000])]
     return X
 model = eval("auclid." + name)
-model.fit(made(2000), label[:2000])
+model.fit(made(40000), label[:40000])  # rows enough for Numba to be loaded, which is not the fit's memory
 X = made(n)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 model.fit(X, label)
